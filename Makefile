@@ -1,0 +1,58 @@
+# Every target does its own set-up: a machine with Python >= 3.11 and make is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+STAMP := $(VENV)/.stamps
+
+.PHONY: help setup prove test test-long check bench chaos serve clean
+
+help:            ## what there is
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(STAMP)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=…" >&2; exit 1; }
+	@echo "set-up: $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV) && mkdir -p $(STAMP) && touch $@
+
+$(STAMP)/run: $(STAMP)/venv requirements/run.txt pyproject.toml
+	@echo "set-up: installing Holdfast" >&2
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation -e . && touch $@
+
+$(STAMP)/test: $(STAMP)/run requirements/test.txt
+	@echo "set-up: installing the test tools" >&2
+	@$(PIP) install --require-hashes -r requirements/test.txt && touch $@
+
+$(STAMP)/bench: $(STAMP)/run requirements/bench.txt
+	@echo "set-up: installing the bench tools" >&2
+	@$(PIP) install --require-hashes -r requirements/bench.txt && touch $@
+
+setup: $(STAMP)/test  ## everything the other targets need
+
+prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="--store postgresql://…")
+	@$(BIN)/holdfast prove $(ARGS)
+
+test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
+	@$(BIN)/python -m pytest -m "not long" $(ARGS)
+
+test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
+	@$(BIN)/python -m pytest -m long $(ARGS)
+
+check: $(STAMP)/test  ## ruff, mypy strict, the layering
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(STAMP)/bench ## speed, side by side (ARGS="--quick")
+	@$(BIN)/python -m bench $(ARGS)
+
+chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5")
+	@$(BIN)/python -m tests.chaos $(ARGS)
+
+serve: $(STAMP)/run   ## a gateway on port 9000
+	@$(BIN)/holdfast serve $(ARGS)
+
+clean:                ## remove what make made
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

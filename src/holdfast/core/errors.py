@@ -1,0 +1,191 @@
+"""Every error a caller can meet, each with a stable code, an HTTP status and a hint.
+
+A HoldfastError is a refusal or a failure that we foresaw: its message says what happened, its hint what to do,
+and its details (plain JSON values) what a program needs to go on. Anything else that is raised is a defect of ours.
+"""
+
+from typing import Any, ClassVar
+
+
+class HoldfastError(Exception):
+    """What all our errors are."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+    hint: str | None = None
+
+    def __init__(self, message: str, *, hint: str | None = None, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        self.details = details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.hint, self.details)
+
+
+def _rebuild(kind: type[HoldfastError], message: str, hint: str | None, details: dict[str, Any]) -> HoldfastError:
+    return kind(message, hint=hint, **details)
+
+
+class InvalidInput(HoldfastError):
+    """The request cannot be understood; sending it again will not help."""
+
+    code = "invalid_input"
+    status = 400
+
+
+class InvalidJson(InvalidInput):
+    """The body is not the JSON that we keep; `reason` says which rule it breaks."""
+
+    code = "invalid_json"
+
+
+class NotFound(HoldfastError):
+    """There is no such thing, or it belongs to another tenant."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(HoldfastError):
+    """What is there already contradicts the request."""
+
+    code = "conflict"
+    status = 409
+
+
+class IdempotencyConflict(Conflict):
+    """The key was used before with another body; the first body stands."""
+
+    code = "idempotency_conflict"
+    hint = "a key names one write: use a new key for a new body"
+
+
+class StaleWriter(Conflict):
+    """The writer has not seen the newest events; the details carry what it missed."""
+
+    code = "stale_writer"
+    hint = "read what you missed, decide again, and append with the new expected_seq"
+
+
+class StaleState(Conflict):
+    """The state has moved on; the details carry the current one."""
+
+    code = "stale_state"
+    hint = "merge into the current state and patch with its version"
+
+
+class LeaseHeld(Conflict):
+    """Another writer holds the session's lease."""
+
+    code = "lease_held"
+    hint = "wait until the lease is released or expires"
+
+
+class LeaseLost(Conflict):
+    """A newer lease exists: this writer was fenced off."""
+
+    code = "lease_lost"
+    hint = "acquire the lease again and read what happened since"
+
+
+class SessionGone(HoldfastError):
+    """The session was deleted; its id is never used again."""
+
+    code = "session_gone"
+    status = 410
+
+
+class TooLarge(HoldfastError):
+    """More than the limit; the details say the limit."""
+
+    code = "too_large"
+    status = 413
+
+
+class NotAcceptable(InvalidInput):
+    """The media type or protocol version is one we do not speak."""
+
+    code = "not_supported"
+    status = 415
+
+
+class Busy(HoldfastError):
+    """The queue is full; nothing was written; try again after `retry_after` seconds."""
+
+    code = "busy"
+    status = 503
+    hint = "try again after the time in Retry-After"
+
+
+class Closing(HoldfastError):
+    """The store is shutting down; nothing was written."""
+
+    code = "closing"
+    status = 503
+    hint = "try again once the service has restarted"
+
+
+class StoreUnavailable(HoldfastError):
+    """The database cannot be reached; nothing was written."""
+
+    code = "store_unavailable"
+    status = 503
+    hint = "see whether the database server runs and the store URL is right"
+
+
+class StoreFailed(HoldfastError):
+    """The store has stopped acknowledging (a failed fsync, a replaced file, a dead lane); restart to recover."""
+
+    code = "store_failed"
+    status = 503
+    hint = "stop the process, look at the disk, start again: what was acknowledged is there"
+
+
+class OutcomeUnknown(HoldfastError):
+    """The write may or may not have happened."""
+
+    code = "outcome_unknown"
+    status = 503
+    hint = "send it again with the same idempotency key: it will be applied once"
+
+
+class StorageFull(HoldfastError):
+    """No room on the disk; nothing was written; reads go on."""
+
+    code = "storage_full"
+    status = 507
+    hint = "make room on the disk that holds the store; writes go on by themselves"
+
+
+class Corrupt(HoldfastError):
+    """What is stored is not what was written; the details name the first bad event."""
+
+    code = "corrupt"
+    status = 500
+    hint = "run `holdfast sessions verify`, then restore from a backup; nothing was changed"
+
+
+class EngineRefused(HoldfastError):
+    """The database engine or its settings could lose acknowledged data."""
+
+    code = "engine_refused"
+    status = 500
+
+
+class SchemaUnknown(HoldfastError):
+    """The store was written by a newer Holdfast, or is not one of ours."""
+
+    code = "schema_unknown"
+    status = 500
+    hint = "use the Holdfast version that wrote this store, or a newer one"
+
+
+class StoreInUse(HoldfastError):
+    """Another gateway holds the data folder."""
+
+    code = "store_in_use"
+    status = 409
+    hint = "stop that gateway, or use another --data folder"

@@ -1,0 +1,105 @@
+"""Ids that sort by the time they were made, and the rules for ids that come from outside.
+
+An id is 128 bits, 48 of milliseconds and 80 of randomness, written as 26 characters that sort as the bits do.
+Two ids of one source never compare in the wrong order, also within one millisecond.
+"""
+
+import hashlib
+import re
+import secrets
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from holdfast.core.clock import Clock, SystemClock
+from holdfast.core.errors import InvalidInput
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+PAIRS = tuple(high + low for high in ALPHABET for low in ALPHABET)
+
+SESSION_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
+TENANT = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
+MAX_NAME_LENGTH = 512
+
+
+class IdSource(Protocol):
+    """Makes ids that were never made before."""
+
+    def __call__(self) -> str:
+        """A new id, later in sort order than every earlier one of this source."""
+        ...
+
+
+class TimeOrderedIds:
+    """The ordinary id source; thread-safe."""
+
+    def __init__(self, clock: Clock | None = None, random_bits: Callable[[int], int] = secrets.randbits) -> None:
+        self._clock = clock or SystemClock()
+        self._random_bits = random_bits
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> str:
+        """A new id, later in sort order than every earlier one of this source."""
+        drawn = (self._clock.now() << 80) | self._random_bits(80)
+        with self._lock:
+            if drawn <= self._last:
+                drawn = self._last + 1 + self._random_bits(32)
+            self._last = drawn
+        return encode(drawn)
+
+
+def encode(bits: int) -> str:
+    """The 26 characters of a 128-bit id."""
+    return (
+        PAIRS[(bits >> 120) & 1023]
+        + PAIRS[(bits >> 110) & 1023]
+        + PAIRS[(bits >> 100) & 1023]
+        + PAIRS[(bits >> 90) & 1023]
+        + PAIRS[(bits >> 80) & 1023]
+        + PAIRS[(bits >> 70) & 1023]
+        + PAIRS[(bits >> 60) & 1023]
+        + PAIRS[(bits >> 50) & 1023]
+        + PAIRS[(bits >> 40) & 1023]
+        + PAIRS[(bits >> 30) & 1023]
+        + PAIRS[(bits >> 20) & 1023]
+        + PAIRS[(bits >> 10) & 1023]
+        + PAIRS[bits & 1023]
+    )
+
+
+def check_session_id(session_id: str) -> str:
+    """The id itself, or InvalidInput: ids end up in paths and URLs, so their alphabet is small."""
+    if not isinstance(session_id, str) or not SESSION_ID.match(session_id) or session_id in {".", ".."}:
+        raise InvalidInput(
+            f"{session_id!r:.80} is not a session id",
+            hint="1 to 200 characters of A-Z a-z 0-9 . _ : - and not '.' or '..'",
+        )
+    return session_id
+
+
+def check_tenant(tenant: str) -> str:
+    """The tenant's name itself, or InvalidInput."""
+    if not isinstance(tenant, str) or not TENANT.match(tenant):
+        raise InvalidInput(f"{tenant!r:.80} is not a tenant", hint="1 to 64 characters of A-Z a-z 0-9 . _ -")
+    return tenant
+
+
+def check_name(text: str, what: str) -> str:
+    """Text that is used as a key (event id, idempotency key, type, holder), or InvalidInput."""
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_NAME_LENGTH:
+        raise InvalidInput(f"{what} must be 1 to {MAX_NAME_LENGTH} characters of text, not {text!r:.80}")
+    if "\0" in text:
+        raise InvalidInput(f"{what} must not contain a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{what} must not contain a lone surrogate") from None
+    return text
+
+
+def session_id_for(text: str) -> str:
+    """A session id for any text: the text itself where it fits, else a name made from its hash."""
+    if SESSION_ID.match(text) and text not in {".", ".."}:
+        return text
+    return "h-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

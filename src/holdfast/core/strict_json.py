@@ -1,0 +1,141 @@
+"""JSON, read strictly and once.
+
+Refused, each with its own reason: bad UTF-8 or syntax, NaN and Infinity, lone surrogates, duplicate keys, more than
+64 levels, integers of more than 4,300 digits. What passes is a value that every JSON reader understands alike, so
+its bytes can be stored as they came.
+"""
+
+import json
+from typing import Any, NoReturn
+
+import msgspec
+
+from holdfast.core.errors import InvalidJson
+
+MAX_DEPTH = 64
+MAX_DIGITS = 4300
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+def parse(raw: bytes) -> Any:
+    """The value of JSON bytes; InvalidJson says what is wrong with them."""
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        _check_depth(raw)
+    try:
+        value = _decode(raw)
+        # Bytes that we would write ourselves have no duplicate keys; only others need the slow look.
+        if _encode(value) == raw:
+            return value
+    except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
+        pass
+    return _parse_slowly(raw)
+
+
+def check(raw: bytes) -> bytes:
+    """The bytes themselves if they are JSON that we keep."""
+    parse(raw)
+    return raw
+
+
+def dump(value: Any) -> bytes:
+    """Compact JSON bytes for a value; InvalidJson if it has none."""
+    try:
+        raw = _encode(value)
+    except (TypeError, OverflowError, UnicodeEncodeError, ValueError, RecursionError):
+        raw = _dump_slowly(value)
+    # msgspec writes NaN and Infinity as null: the value would change quietly.
+    if b"null" in raw or raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        _dump_slowly(value)
+        _check_depth(raw)
+    return raw
+
+
+def same_value(one: bytes, other: bytes) -> bool:
+    """Whether two JSON texts mean the same value; order of keys and white space do not count, 1 and 1.0 differ."""
+    return one == other or _canonical(one) == _canonical(other)
+
+
+def _canonical(raw: bytes) -> str:
+    return json.dumps(json.loads(raw), sort_keys=True)
+
+
+def _dump_slowly(value: Any) -> bytes:
+    try:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise InvalidJson("text with a lone surrogate cannot be stored", reason="surrogate") from None
+    except RecursionError:
+        raise InvalidJson("nested too deeply", reason="depth") from None
+    except (TypeError, ValueError) as error:
+        reason = "not_finite" if "JSON compliant" in str(error) else "not_json"
+        raise InvalidJson(f"not a JSON value: {error}", reason=reason) from None
+
+
+def _parse_slowly(raw: bytes) -> Any:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"not UTF-8 at byte {error.start}", reason="encoding") from None
+    if text.startswith("\ufeff"):
+        raise InvalidJson("starts with a byte order mark", reason="encoding")
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise InvalidJson(
+            f"not JSON: {error.msg} at line {error.lineno} column {error.colno}", reason="syntax"
+        ) from None
+    except InvalidJson:
+        raise
+    except ValueError:
+        raise InvalidJson(f"an integer of more than {MAX_DIGITS} digits", reason="digits") from None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidJson("a lone surrogate is not text", reason="surrogate") from None
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise InvalidJson(f"the key {key[:80]!r} is there twice", reason="duplicate_key")
+            seen.add(key)
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidJson(f"{name} is not JSON", reason="not_finite")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in {float("inf"), float("-inf")}:
+        raise InvalidJson(f"{text[:80]} is larger than a number can be", reason="not_finite")
+    return value
+
+
+def _check_depth(raw: bytes) -> None:
+    depth = 0
+    in_string = False
+    escaped = False
+    for byte in raw:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                in_string = False
+        elif byte == 0x22:
+            in_string = True
+        elif byte in (0x5B, 0x7B):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", reason="depth")
+        elif byte in (0x5D, 0x7D):
+            depth -= 1
