@@ -1,0 +1,163 @@
+"""Append: every change of a session goes through here.
+
+Density, identity, expectation, fencing and the hash chain are decided here and nowhere else. The order of checks is:
+replay, expectation, lease. The function runs inside an open transaction that holds the session's lock.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.core import Appended, Event, Lease
+from holdfast.core.chain import GENESIS, seal
+from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
+from holdfast.store.engine import Recorded, Tx
+from holdfast.store.prepare import Prepared
+from holdfast.store.reading import Head, head_of, read
+from holdfast.store.replay import Known, find_replays, look_up, without_twins
+
+MAX_MISSED = 100
+DEFAULT_AGENT = "main"
+EMPTY_DOCUMENT = b"{}"
+
+CREATE = """
+    INSERT INTO sessions
+      (tenant, session_id, agent, user_id, status, created_at, updated_at, head_seq, head_hash, document)
+    VALUES (?1, ?2, ?3, ?4, 'active', ?5, ?5, 0, ?6, ?7)
+    RETURNING session_no"""
+ADVANCE = "UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4 WHERE session_no = ?1"
+INSERT_EVENT = """
+    INSERT INTO transcript_events (session_no, seq, created_at, hash, payload) VALUES (?1, ?2, ?3, ?4, ?5)"""
+INSERT_IDENTITY = """
+    INSERT INTO transcript_event_identities (session_no, seq, event_id, type, parent_id, idempotency_key)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
+FENCE = "SELECT fence FROM leases WHERE session_no = ?1"
+
+
+def open_head(tx: Tx, tenant: str, session_id: str, created_at: int, *, agent: str = DEFAULT_AGENT) -> Head:
+    """The session's row, made if it is not there."""
+    head = head_of(tx, tenant, session_id)
+    if head is not None:
+        return head
+    row = tx.one(CREATE, tenant, session_id, agent, None, created_at, GENESIS, EMPTY_DOCUMENT)
+    assert row is not None
+    return Head(row[0], 0, GENESIS)
+
+
+def append(
+    tx: Tx,
+    tenant: str,
+    session_id: str,
+    events: Sequence[Prepared],
+    *,
+    expected_seq: int | None = None,
+    lease: Lease | None = None,
+    create: bool = True,
+) -> Appended:
+    """Append the events that are not in the log yet; where each of them is."""
+    head = head_of(tx, tenant, session_id)
+    if head is None:
+        if not create:
+            raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
+        if expected_seq not in (None, 0):
+            raise stale(tx, Head(0, 0, GENESIS), session_id, expected_seq or 0)
+        head = open_head(tx, tenant, session_id, events[0].created_at)
+        places: dict[int, Known] = {}
+    else:
+        places = find_replays(tx, head, events)
+        if len(places) == len(events):
+            return _located(events, places, {})
+        if expected_seq is not None and expected_seq != head.seq:
+            raise stale(tx, head, session_id, expected_seq)
+    if lease is not None:
+        check_lease(tx, head, lease)
+    fresh = [event for index, event in enumerate(events) if index not in places]
+    _check_parents(tx, head, fresh)
+    unique, twins = without_twins(fresh)
+    seqs = _write(tx, tenant, session_id, head, unique)
+    seqs.update({twin: seqs[first] for twin, first in twins.items()})
+    return _located(events, places, seqs)
+
+
+def check_lease(tx: Tx, head: Head, lease: Lease) -> None:
+    """LeaseLost if a newer lease was given out."""
+    row = tx.one(FENCE, head.session_no)
+    if row is not None and row[0] > lease.fence:
+        raise LeaseLost(
+            f"lease {lease.fence} of session {lease.session_id!r} was outranked by {row[0]}",
+            fence=lease.fence,
+            current=row[0],
+        )
+
+
+def stale(tx: Tx, head: Head, session_id: str, expected_seq: int) -> StaleWriter:
+    """The refusal of a writer that expected another head, with the first of what it missed."""
+    missed = read(tx, head, expected_seq, None, MAX_MISSED) if expected_seq < head.seq else []
+    return StaleWriter(
+        f"session {session_id!r} is at seq {head.seq}, not {expected_seq}",
+        session_id=session_id,
+        expected_seq=expected_seq,
+        head_seq=head.seq,
+        missed=[
+            {"seq": event.seq, "eventId": event.event_id, "type": event.type, "payload": event.value()}
+            for event in missed
+        ],
+    )
+
+
+def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
+    parents = {event.parent_id for event in events if event.parent_id is not None}
+    parents -= {event.event_id for event in events}
+    if not parents:
+        return
+    known = {found.event_id for found in look_up(tx, head, "event_id", sorted(parents, key=str))}
+    for parent in parents:
+        if parent not in known:
+            raise InvalidInput(f"the parent event {parent!r} is not in this session", parent_id=parent)
+
+
+def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
+    """Insert events after the head and move it; the seq of each by event id."""
+    seq, prev = head.seq, head.hash
+    rows: list[tuple[Any, ...]] = []
+    identities: list[tuple[Any, ...]] = []
+    seqs: dict[str, int] = {}
+    for event in events:
+        seq += 1
+        prev = seal(prev, seq, event.event_id, event.type, event.parent_id, event.created_at, event.payload)
+        rows.append((head.session_no, seq, event.created_at, prev, event.payload))
+        identities.append(
+            (head.session_no, seq, event.event_id, event.type, event.parent_id, event.idempotency_key)
+        )
+        seqs[event.event_id] = seq
+        done = Event(
+            seq,
+            event.event_id,
+            event.type,
+            event.payload,
+            event.created_at,
+            prev,
+            event.parent_id,
+            event.idempotency_key,
+        )
+        tx.recorded.append(Recorded(tenant, session_id, done))
+    if len(rows) == 1:
+        tx.run(INSERT_EVENT, *rows[0])
+        tx.run(INSERT_IDENTITY, *identities[0])
+    else:
+        tx.run_many(INSERT_EVENT, rows)
+        tx.run_many(INSERT_IDENTITY, identities)
+    tx.run(ADVANCE, head.session_no, seq, prev, events[-1].created_at)
+    return seqs
+
+
+def _located(events: Sequence[Prepared], known: dict[int, Known], fresh: dict[str, int]) -> Appended:
+    places = [
+        (known[index].seq, known[index].event_id, known[index].created_at)
+        if index in known
+        else (fresh[event.event_id], event.event_id, event.created_at)
+        for index, event in enumerate(events)
+    ]
+    seqs = tuple(place[0] for place in places)
+    return Appended(
+        min(seqs), max(seqs), seqs, tuple(p[1] for p in places), tuple(p[2] for p in places), len(known)
+    )

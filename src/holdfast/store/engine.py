@@ -1,0 +1,173 @@
+"""What a database must supply so that the rest of the store is written once.
+
+A write is a plain function over a Tx. It names beforehand the sessions it touches, never catches a database error,
+and may be run more than once. SQL is shared by both engines and uses `?1, ?2` placeholders.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+from holdfast.core import Event, HoldfastError
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event that a write appended, with the session it belongs to: what live feeds are told after the commit."""
+
+    tenant: str
+    session_id: str
+    event: Event
+
+
+class Tx(Protocol):
+    """One open transaction."""
+
+    rerun: bool
+    """Whether an earlier run of this write may have been committed."""
+    recorded: list[Recorded]
+    """The events this write has appended; dropped when it is rolled back."""
+
+    def one(self, sql: str, *args: Any) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def all(self, sql: str, *args: Any) -> list[Row]:
+        """Every row."""
+        ...
+
+    def run(self, sql: str, *args: Any) -> None:
+        """Change rows; nothing comes back."""
+        ...
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same statement for each row of arguments."""
+        ...
+
+    def now(self) -> int:
+        """The time that leases are measured by: the same for every process that shares the store."""
+        ...
+
+
+class Damage(Enum):
+    """What a database error means for the writes of the transaction it happened in."""
+
+    NONE = "nothing was written, and the connection goes on"
+    DISCONNECTED = "the connection is gone; what was not yet committed was not written"
+    FATAL = "durability can no longer be promised: stop acknowledging"
+
+
+class Writer(Protocol):
+    """A lane's connection. Every method is called from the lane's thread."""
+
+    errors: tuple[type[Exception], ...]
+    """What the database raises."""
+
+    def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
+        """Open a transaction and lock these names; cautious: report an error at the statement that made it."""
+        ...
+
+    def savepoint(self) -> None:
+        """Mark the place that `undo` returns to."""
+        ...
+
+    def release(self) -> None:
+        """Keep what was done since the savepoint."""
+        ...
+
+    def undo(self) -> None:
+        """Take back what was done since the savepoint."""
+        ...
+
+    def commit(self) -> None:
+        """Return once everything since `begin` is durable."""
+        ...
+
+    def rollback(self) -> None:
+        """Take back everything since `begin`; never raises a database error."""
+        ...
+
+    def damage(self, error: Exception, *, committing: bool) -> Damage:
+        """What this error means."""
+        ...
+
+    def explain(self, error: Exception) -> HoldfastError:
+        """The error as a caller should see it."""
+        ...
+
+    def reconnect(self) -> None:
+        """Replace a lost connection; raises a database error while that fails."""
+        ...
+
+    def rest(self, *, idle: bool) -> None:
+        """Called after each batch: house-keeping such as checkpoints."""
+        ...
+
+    def close(self) -> None:
+        """End the connection."""
+        ...
+
+
+class Reader(Protocol):
+    """A reading thread's connection."""
+
+    errors: tuple[type[Exception], ...]
+
+    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
+        """Run `fn` over one consistent, read-only view of the store."""
+        ...
+
+    def explain(self, error: Exception) -> HoldfastError:
+        """The error as a caller should see it."""
+        ...
+
+    def close(self) -> None:
+        """End the connection."""
+        ...
+
+
+class Engine(Protocol):
+    """One database, open and migrated."""
+
+    name: str
+    version: str
+    url: str
+    """Without a password."""
+    store_id: str
+    lanes: int
+    readers: int
+    feed_sql: dict[str, str]
+    """How this engine orders the whole-store feed: `cursor` (two integer columns), `after` (?1, ?2) and `order`."""
+    feed_end_sql: str
+    """The cursor after every event that a feed could have read by now."""
+
+    def writer(self) -> Writer:
+        """A new connection for a lane."""
+        ...
+
+    def reader(self) -> Reader:
+        """A new connection for reads."""
+        ...
+
+    def announce(self) -> None:
+        """Tell other processes that something was committed; a hint, sent soon, never waited for."""
+        ...
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call `heard`, from any thread, when another process has announced a commit."""
+        ...
+
+    def check(self) -> list[str]:
+        """What the engine itself finds wrong with its files; empty is good."""
+        ...
+
+    def figures(self) -> dict[str, Any]:
+        """Sizes and settings for status pages."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; the writers and readers are closed already."""
+        ...

@@ -1,0 +1,148 @@
+"""Live feeds: a subscriber is a cursor, not a queue.
+
+A session's feed goes on after a seq; the whole store's after an opaque cursor that every envelope carries. Nothing
+is missed, doubled or reordered, however slow the reader: what is no longer in memory is read from the database.
+A cursor names its store, so one from before a restore is refused and never misread.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from holdfast.core import Event
+from holdfast.core.errors import InvalidInput
+from holdfast.core.ids import check_session_id
+from holdfast.store.engine import Engine, Recorded, Row, Tx
+from holdfast.store.hub import Cursor, Entry, Hub
+from holdfast.store.part import Part, Workers
+from holdfast.store.reading import COLUMNS, checked, existing_head, read
+
+PAGE = 1_000
+PAGE_SQL = f"""
+    SELECT {{cursor}}, s.tenant, s.session_id, {COLUMNS}
+    FROM transcript_events e
+    JOIN sessions s ON s.session_no = e.session_no
+    LEFT JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq
+    LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
+    WHERE {{after}} ORDER BY {{order}} LIMIT {PAGE}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One event of the whole-store feed; `cursor` asks for what follows it."""
+
+    cursor: str
+    session_id: str
+    event: Event
+
+
+class Hubs:
+    """The hub of each loop that has subscribers."""
+
+    def __init__(self, engine: Engine, workers: Workers) -> None:
+        self._workers = workers
+        self._by_loop: dict[asyncio.AbstractEventLoop, Hub] = {}
+        self._page_sql = PAGE_SQL.format(**engine.feed_sql)
+        self._end_sql = engine.feed_end_sql
+        engine.listen(self._heard)
+
+    def here(self) -> Hub:
+        """The running loop's hub."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            self._by_loop = {known: hub for known, hub in self._by_loop.items() if not known.is_closed()}
+            self._by_loop[loop] = Hub(self.page, self.end)
+        return self._by_loop[loop]
+
+    def published(self, recorded: list[Recorded]) -> None:
+        """A lane has committed these; called from the lane's thread."""
+        for hub in tuple(self._by_loop.values()):
+            hub.published(recorded)
+
+    async def page(self, cursor: Cursor) -> list[Entry]:
+        """What follows a cursor in the store's order."""
+        rows = await self._workers.read(lambda tx: tx.all(self._page_sql, *cursor))
+        return [_entry(row) for row in rows]
+
+    async def end(self) -> Cursor:
+        """The cursor after everything that is there now."""
+
+        def run(tx: Tx) -> Cursor:
+            row = tx.one(self._end_sql)
+            assert row is not None
+            return (row[0], row[1])
+
+        return await self._workers.read(run)
+
+    def _heard(self) -> None:
+        for hub in tuple(self._by_loop.values()):
+            hub.heard()
+
+
+@dataclass(frozen=True, slots=True)
+class Feed(Part):
+    """`store.feed`."""
+
+    hubs: Hubs
+    store_id: str
+
+    async def session(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """The session's events after a seq: those that are there, then those that come, for ever."""
+        check_session_id(session_id)
+        name = (self.tenant, session_id)
+        hub = self.hubs.here()
+
+        def stored(tx: Tx) -> list[Event]:
+            return read(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE)
+
+        with hub.subscribe(name) as bell:
+            while True:
+                bell.clear()
+                events = hub.recent(name, after) or await self.workers.read(stored)
+                for event in events:
+                    yield event
+                    after = event.seq
+                if not events:
+                    await bell.wait()
+
+    async def everything(self, cursor: str | None = None) -> AsyncIterator[Envelope]:
+        """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
+        hub = self.hubs.here()
+        with hub.subscribe(None) as bell:
+            await hub.ready()
+            place = await self.hubs.end() if cursor is None else self.parse_cursor(cursor)
+            while True:
+                bell.clear()
+                entries = hub.ring_after(place)
+                if entries is None:
+                    entries = await self.hubs.page(place)
+                for entry in entries:
+                    place = entry.cursor
+                    if entry.tenant == self.tenant:
+                        yield Envelope(self.cursor_text(place), entry.session_id, entry.event)
+                if not entries:
+                    await bell.wait()
+
+    async def now(self) -> str:
+        """The cursor after everything that is there now."""
+        return self.cursor_text(await self.hubs.end())
+
+    def cursor_text(self, place: Cursor) -> str:
+        """The cursor as clients see it."""
+        return f"{self.store_id}.{place[0]}.{place[1]}"
+
+    def parse_cursor(self, text: str) -> Cursor:
+        """The place a cursor stands for; InvalidInput if it is not one of this store's."""
+        parts = text.split(".")
+        if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) <= 19 for part in parts[1:]):
+            raise InvalidInput(f"{text!r:.80} is not a cursor", hint="use the cursor of the last event you got")
+        if parts[0] != self.store_id:
+            raise InvalidInput(
+                "the cursor belongs to another store",
+                hint="the store was restored or replaced: read the sessions again and follow from now",
+            )
+        return int(parts[1]), int(parts[2])
+
+
+def _entry(row: Row) -> Entry:
+    return Entry((row[0], row[1]), row[2], row[3], checked(row[4:]))

@@ -1,0 +1,48 @@
+"""The loop gives way to the lanes.
+
+A busy event loop can keep a lane's thread from the interpreter lock for seconds: it lets go and takes it again
+before the lane wakes. So while writes wait, a timer on the loop looks every 10 ms whether the lanes have committed
+since; if not, the loop's thread sleeps for a millisecond and the lane runs. An idle loop never pays.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from holdfast.store.lane import Lane
+
+LOOK_SECONDS = 0.010
+NAP_SECONDS = 0.001
+
+
+class GiveWay:
+    """Watches over the lanes of one store."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        self._lanes = lanes
+        self._watching: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
+        self.naps = 0
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look after this loop until no write waits."""
+        if loop not in self._watching:
+            self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, self._commits())
+
+    def close(self) -> None:
+        """Stop looking."""
+        for timer in self._watching.values():
+            timer.cancel()
+        self._watching.clear()
+
+    def _look(self, loop: asyncio.AbstractEventLoop, commits_before: int) -> None:
+        self._watching.pop(loop, None)
+        if not any(lane.waiting for lane in self._lanes):
+            return
+        commits = self._commits()
+        if commits == commits_before:
+            self.naps += 1
+            time.sleep(NAP_SECONDS)
+        self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, commits)
+
+    def _commits(self) -> int:
+        return sum(lane.commits for lane in self._lanes)

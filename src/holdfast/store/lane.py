@@ -1,0 +1,297 @@
+"""A lane: a thread with one connection that runs writes and commits them in groups.
+
+A caller's write is acknowledged only after the commit that holds it. One write's refusal takes back that write
+alone; a database error takes back the group, and its members run again one by one. A cancelled caller gives up
+waiting, not the write. After a failed fsync, or when the database stays away, the lane says so and acknowledges
+nothing more.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed, StoreUnavailable
+from holdfast.store.engine import Damage, Recorded, Tx, Writer
+
+MAX_WRITES = 256
+MAX_WEIGHT = 2_000
+MAX_SECONDS = 0.010
+MAX_QUEUED = 10_000
+RECONNECT_SECONDS = 10.0
+
+log = logging.getLogger("holdfast.store")
+
+
+@dataclass(slots=True, eq=False)
+class Write:
+    """One caller's write on its way through a lane."""
+
+    run: Callable[[Tx], Any]
+    locks: Sequence[str]
+    weight: int
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    rerun: bool = False
+    result: Any = None
+    error: BaseException | None = None
+    recorded: list[Recorded] = field(default_factory=list)
+
+
+class _Lost(Exception):
+    """The connection went; `unknown` if that was while committing."""
+
+    def __init__(self, error: Exception, *, unknown: bool) -> None:
+        self.error = error
+        self.unknown = unknown
+
+
+class Lane:
+    """Runs writes in the order they came; see the module's contract."""
+
+    def __init__(self, name: str, writer: Writer, published: Callable[[list[Recorded]], None]) -> None:
+        self.commits = 0
+        self.waiting = 0
+        self.failure: HoldfastError | None = None
+        self._writer = writer
+        self._published = published
+        self._queue: SimpleQueue[Write | None] = SimpleQueue()
+        self._closing = False
+        self._ended = False
+        self._in_hand: list[Write] = []
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    async def submit(self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1) -> Any:
+        """The write's result, once it is durable."""
+        if self.failure is not None:
+            raise StoreFailed(self.failure.message)
+        if self._closing:
+            raise Closing("the store is closing")
+        if self.waiting >= MAX_QUEUED:
+            raise Busy(f"{self.waiting} writes are waiting already", retry_after=1)
+        loop = asyncio.get_running_loop()
+        write = Write(run, locks, weight, loop, loop.create_future())
+        self.waiting += 1
+        self._queue.put(write)
+        if self._ended:
+            raise self.failure or Closing("the store is closing")
+        return await write.future
+
+    def close(self) -> None:
+        """Finish what is queued, then end the thread and its connection. Blocks."""
+        self._closing = True
+        self._queue.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        pending: deque[Write] = deque()
+        stop = False
+        try:
+            while not (stop and not pending):
+                stop = self._fill(pending) or stop
+                batch = self._next_batch(pending)
+                if batch:
+                    self._in_hand = batch
+                    self._process(batch, pending)
+                    self._in_hand = []
+                    self._writer.rest(idle=not pending and self._queue.empty())
+        except BaseException as error:
+            log.critical("a lane of the store died", exc_info=error)
+            self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
+        finally:
+            self._refuse_rest(pending)
+            self._writer.close()
+
+    def _fill(self, pending: deque[Write]) -> bool:
+        """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
+        try:
+            item = self._queue.get() if not pending else self._queue.get_nowait()
+            while True:
+                if item is None:
+                    return True
+                pending.append(item)
+                if len(pending) >= MAX_WRITES:
+                    return False
+                item = self._queue.get_nowait()
+        except Empty:
+            return False
+
+    def _next_batch(self, pending: deque[Write]) -> list[Write]:
+        batch: list[Write] = []
+        weight = 0
+        while pending and len(batch) < MAX_WRITES and (not batch or weight + pending[0].weight <= MAX_WEIGHT):
+            write = pending.popleft()
+            weight += write.weight
+            batch.append(write)
+        return batch
+
+    def _process(self, batch: list[Write], pending: deque[Write]) -> None:
+        if self.failure is not None:
+            for write in batch:
+                write.error = StoreFailed(self.failure.message)
+            self._settle(batch)
+            return
+        try:
+            done = self._commit_group(batch)
+            pending.extendleft(reversed(batch[done:]))
+            self._settle(batch[:done])
+        except _Lost as lost:
+            self._rescue(batch, lost)
+        except self._writer.errors as error:
+            if len(batch) == 1 and self.failure is None:
+                batch[0].error = self._writer.explain(error)
+                self._settle(batch)
+            else:
+                self._run_one_by_one(batch)
+
+    def _commit_group(self, batch: list[Write], *, cautious: bool = False) -> int:
+        """Run and commit as many of the batch as fit the time; returns how many that were."""
+        writer = self._writer
+        locks = batch[0].locks if len(batch) == 1 else sorted({name for write in batch for name in write.locks})
+        committing = False
+        done = 0
+        deadline = time.monotonic() + MAX_SECONDS
+        try:
+            tx = writer.begin(locks, cautious=cautious)
+            if len(batch) == 1:
+                if not self._run_alone(tx, batch[0]):
+                    return 1
+                done = 1
+            else:
+                for write in batch:
+                    self._run_guarded(tx, write)
+                    done += 1
+                    if time.monotonic() > deadline:
+                        break
+            committing = True
+            writer.commit()
+        except writer.errors as error:
+            self._after_error(error, committing=committing)
+            raise
+        self.commits += 1
+        return done
+
+    def _run_alone(self, tx: Tx, write: Write) -> bool:
+        """False if the write was refused, and the transaction with it."""
+        tx.recorded = write.recorded = []
+        tx.rerun = write.rerun
+        try:
+            write.result = write.run(tx)
+        except self._writer.errors:
+            raise
+        except Exception as refusal:
+            write.error, write.recorded = refusal, []
+            self._writer.rollback()
+            return False
+        return True
+
+    def _run_guarded(self, tx: Tx, write: Write) -> None:
+        tx.recorded = write.recorded = []
+        tx.rerun = write.rerun
+        write.error = None
+        self._writer.savepoint()
+        try:
+            write.result = write.run(tx)
+        except self._writer.errors:
+            raise
+        except Exception as refusal:
+            write.error, write.recorded = refusal, []
+            self._writer.undo()
+        else:
+            self._writer.release()
+
+    def _after_error(self, error: Exception, *, committing: bool) -> None:
+        damage = self._writer.damage(error, committing=committing)
+        if damage is Damage.DISCONNECTED:
+            raise _Lost(error, unknown=committing) from error
+        if damage is Damage.FATAL:
+            log.critical("the store stops acknowledging: %s", error)
+            self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
+        self._writer.rollback()
+
+    def _run_one_by_one(self, batch: list[Write]) -> None:
+        for index, write in enumerate(batch):
+            if self.failure is not None:
+                write.error = OutcomeUnknown(f"the store failed while this was being written: {self.failure.message}")
+                self._settle([write])
+                continue
+            write.error = None
+            try:
+                self._commit_group([write], cautious=True)
+            except _Lost as lost:
+                self._rescue(batch[index:], lost)
+                return
+            except self._writer.errors as error:
+                write.error = self._writer.explain(error)
+            self._settle([write])
+
+    def _rescue(self, batch: list[Write], lost: _Lost) -> None:
+        """Reconnect and run the batch again; event ids make a write that had been committed a replay."""
+        for write in batch:
+            write.rerun = write.rerun or lost.unknown
+        deadline = time.monotonic() + RECONNECT_SECONDS
+        pause = 0.05
+        while not self._closing or pause < 0.5:
+            try:
+                self._writer.reconnect()
+            except self._writer.errors as error:
+                if time.monotonic() > deadline:
+                    lost.error = error
+                    break
+                time.sleep(pause)
+                pause = min(pause * 2, 1.0)
+            else:
+                self._run_one_by_one(batch)
+                return
+        for write in batch:
+            text = f"the database went away and did not come back: {lost.error}"
+            write.error = OutcomeUnknown(text) if write.rerun else StoreUnavailable(text)
+        self._settle(batch)
+
+    def _settle(self, batch: list[Write]) -> None:
+        """Acknowledge: one call per loop, then tell the feeds."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        for write in batch:
+            by_loop.setdefault(write.loop, []).append(write)
+        for loop, writes in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(self._answer, writes)
+            except RuntimeError:  # the loop was closed; its callers are gone
+                self.waiting -= len(writes)
+        recorded = [entry for write in batch if write.error is None for entry in write.recorded]
+        if recorded:
+            self._published(recorded)
+
+    def _answer(self, writes: list[Write]) -> None:
+        self.waiting -= len(writes)
+        for write in writes:
+            if write.future.done():
+                continue
+            if write.error is not None:
+                write.future.set_exception(write.error)
+            else:
+                write.future.set_result(write.result)
+
+    def _refuse_rest(self, pending: deque[Write]) -> None:
+        """Nobody may wait for ever on a lane that has ended."""
+        self._ended = True
+        left = [*self._in_hand, *pending]
+        while True:
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                break
+            if item is not None:
+                left.append(item)
+        for write in left:
+            unsure = write in self._in_hand
+            text = self.failure.message if self.failure else "the store is closing"
+            write.error = OutcomeUnknown(text) if unsure else Closing(text)
+        if left:
+            self._settle(left)

@@ -1,0 +1,86 @@
+"""Numbered, forward-only changes of the schema: `<engine>/migrations/NNNN_name.sql`, each run once, in order.
+
+The version reached is in `schema_meta`, with the id that names this store: cursors carry it, so that one store's
+cursor is never read by another.
+"""
+
+import re
+from importlib import resources
+
+from holdfast.core import TimeOrderedIds
+from holdfast.core.errors import SchemaUnknown
+from holdfast.store.engine import Tx
+
+EXISTS = {
+    "sqlite": "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_meta'",
+    "postgres": """
+        SELECT count(*) FROM pg_catalog.pg_class
+        WHERE relname = 'schema_meta' AND pg_catalog.pg_table_is_visible(oid)""",
+}
+GET = "SELECT value FROM schema_meta WHERE key = ?1"
+PUT = "INSERT INTO schema_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+
+
+def scripts(engine: str) -> list[tuple[int, str]]:
+    """The engine's migrations as (number, SQL), in order."""
+    folder = resources.files("holdfast.store") / engine / "migrations"
+    named = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in named]
+
+
+def newest(engine: str) -> int:
+    """The number of the newest migration that we know."""
+    return scripts(engine)[-1][0]
+
+
+def migrate(tx: Tx, engine: str) -> str:
+    """Bring the schema up to date inside the open transaction; the store's id."""
+    found = version_of(tx, engine)
+    known = scripts(engine)
+    refuse_newer(found, known[-1][0])
+    for number, script in known:
+        if number > found:
+            for statement in statements(script):
+                tx.run(statement)
+            tx.run(PUT, "version", str(number))
+    row = tx.one(GET, "store_id")
+    if row is not None:
+        return str(row[0])
+    store_id = TimeOrderedIds()()
+    tx.run(PUT, "store_id", store_id)
+    return store_id
+
+
+def read_only_meta(tx: Tx, engine: str) -> str:
+    """The store's id, or SchemaUnknown if its schema is not exactly ours."""
+    found = version_of(tx, engine)
+    refuse_newer(found, newest(engine))
+    if found < newest(engine):
+        raise SchemaUnknown(
+            f"the store has schema {found}, this Holdfast needs {newest(engine)}", hint="start a gateway on it once"
+        )
+    row = tx.one(GET, "store_id")
+    if row is None:
+        raise SchemaUnknown("the store has no id")
+    return str(row[0])
+
+
+def version_of(tx: Tx, engine: str) -> int:
+    """The number of the last migration that was run; 0 for an empty database."""
+    there = tx.one(EXISTS[engine])
+    if there is None or not there[0]:
+        return 0
+    row = tx.one(GET, "version")
+    return int(row[0]) if row is not None else 0
+
+
+def refuse_newer(found: int, known: int) -> None:
+    """SchemaUnknown if a newer Holdfast has been here."""
+    if found > known:
+        raise SchemaUnknown(f"the store has schema {found}, this Holdfast knows {known}", found=found, known=known)
+
+
+def statements(script: str) -> list[str]:
+    """The script's statements, without comments."""
+    bare = re.sub(r"--[^\n]*", "", script)
+    return [part.strip() for part in bare.split(";") if part.strip()]

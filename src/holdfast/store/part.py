@@ -1,0 +1,56 @@
+"""What the parts of a store share: its tenant, its way to write and read, its clock and ids."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from holdfast.core import Clock, IdSource, NewEvent
+from holdfast.store.engine import Tx
+from holdfast.store.prepare import Prepared, prepare
+
+Result = TypeVar("Result")
+
+
+class Workers(Protocol):
+    """The lanes and readers of an open store."""
+
+    async def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Result:
+        """Run a write on the lane of the first lock; its result once it is durable."""
+        ...
+
+    async def read(self, run: Callable[[Tx], Result]) -> Result:
+        """Run a read over one snapshot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One idea of the store, for one tenant."""
+
+    tenant: str
+    workers: Workers
+    clock: Clock
+    ids: IdSource
+
+    def lock(self, session_id: str) -> str:
+        """The name that writers of this session lock."""
+        return session_lock(self.tenant, session_id)
+
+    def write(self, session_id: str, run: Callable[[Tx], Result], weight: int = 1) -> Awaitable[Result]:
+        """Run a write that touches one session."""
+        return self.workers.write(run, (self.lock(session_id),), weight)
+
+    def own_event(self, type: str, payload: dict[str, Any], idempotency_key: str | None = None) -> Prepared:
+        """One of Holdfast's own events, ready to append."""
+        event = NewEvent(type, payload, idempotency_key=idempotency_key)
+        return prepare(event, self.clock, self.ids, reserved=True)
+
+
+def session_lock(tenant: str, session_id: str) -> str:
+    """The name that writers of a session lock."""
+    return f"session\0{tenant}\0{session_id}"
+
+
+def key_lock(tenant: str, key: str) -> str:
+    """The name that writers of a session key lock."""
+    return f"key\0{tenant}\0{key}"

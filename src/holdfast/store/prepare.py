@@ -1,0 +1,67 @@
+"""An event on its way in: checked, and completed with what its caller left out.
+
+Ids and times are drawn here, before the write runs, so that every run of the write appends the same event.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from holdfast.core import Clock, IdSource, NewEvent, strict_json, types
+from holdfast.core.errors import InvalidInput, TooLarge
+from holdfast.core.ids import check_name
+
+MAX_EVENTS = 10_000
+MAX_PAYLOAD = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An event checked and completed on the caller's side, so that every run of its write appends the same."""
+
+    event_id: str
+    type: str
+    payload: bytes
+    created_at: int
+    parent_id: str | None
+    idempotency_key: str | None
+    named: bool
+    """Whether the caller chose the event id: only then can it be there already."""
+
+
+def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = False) -> Prepared:
+    """Check an event and draw what it lacks; InvalidInput, InvalidJson or TooLarge."""
+    check_name(event.type, "an event's type")
+    if not reserved and event.type.startswith(types.PREFIX):
+        raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", type=event.type)
+    for text, what in (
+        (event.event_id, "an event id"),
+        (event.idempotency_key, "an idempotency key"),
+        (event.parent_id, "a parent id"),
+    ):
+        if text is not None:
+            check_name(text, what)
+    payload = strict_json.check(event.payload) if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
+    if len(payload) > MAX_PAYLOAD:
+        raise TooLarge(f"an event's payload of {len(payload)} bytes", limit=MAX_PAYLOAD)
+    created_at = clock.now() if event.created_at is None else event.created_at
+    if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at < 2**53:
+        raise InvalidInput(f"created_at must be milliseconds since 1970, not {created_at!r:.80}")
+    return Prepared(
+        event.event_id or ids(),
+        event.type,
+        payload,
+        created_at,
+        event.parent_id,
+        event.idempotency_key,
+        event.event_id is not None,
+    )
+
+
+def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[Prepared, ...]:
+    """Check a batch; InvalidInput if it is empty, TooLarge if it is too long for one write."""
+    prepared = tuple(prepare(event, clock, ids) for event in events)
+    if not prepared:
+        raise InvalidInput("there is nothing to append")
+    if len(prepared) > MAX_EVENTS:
+        raise TooLarge(f"{len(prepared)} events in one append", limit=MAX_EVENTS)
+    return prepared

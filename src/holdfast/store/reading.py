@@ -1,0 +1,93 @@
+"""Reading the log back, checked.
+
+A read re-derives the hash of every event it returns, and compares the seqs it found with the head it saw. It raises
+Corrupt rather than return less, or other, than was written.
+"""
+
+from dataclasses import dataclass
+
+from holdfast.core import Event
+from holdfast.core.chain import GENESIS, seal
+from holdfast.core.errors import Corrupt, NotFound
+from holdfast.store.engine import Row, Tx
+
+PAGE = 2_000
+END = 2**63 - 1
+
+HEAD = "SELECT session_no, head_seq, head_hash FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+COLUMNS = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, p.hash"
+SOURCE = """
+    FROM transcript_events e
+    LEFT JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq
+    LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
+    WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"""
+FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"
+BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A session's row as a write needs it."""
+
+    session_no: int
+    seq: int
+    hash: bytes
+
+
+def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
+    """The session's row, or None."""
+    row = tx.one(HEAD, tenant, session_id)
+    return None if row is None else Head(*row)
+
+
+def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:
+    """The session's row, or NotFound."""
+    head = head_of(tx, tenant, session_id)
+    if head is None:
+        raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
+    return head
+
+
+def read(
+    tx: Tx,
+    head: Head,
+    after: int,
+    before: int | None,
+    limit: int,
+    types: frozenset[str] | None = None,
+    *,
+    newest: bool = False,
+) -> list[Event]:
+    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest."""
+    low, high = max(after, 0), min(END if before is None else before, head.seq + 1)
+    found: list[Event] = []
+    while len(found) < limit and high - low > 1:
+        wanted = min(PAGE, limit - len(found)) if types is None else PAGE
+        rows = tx.all(BACKWARD if newest else FORWARD, head.session_no, low, high, wanted)
+        _check_dense(head, rows, low, high, wanted, newest=newest)
+        events = [checked(row) for row in rows]
+        low, high = (low, events[-1].seq) if newest else (events[-1].seq, high)
+        found += events if types is None else [event for event in events if event.type in types]
+    found = found[:limit]
+    return found[::-1] if newest else found
+
+
+def checked(row: Row) -> Event:
+    """The row as an event, if its hash says that it is what was written."""
+    seq, event_id, type_, payload, created_at, hash_, parent_id, key, prev = row
+    if event_id is None:
+        raise Corrupt(f"event {seq} has lost its identity row", seq=seq)
+    if prev is None and seq > 1:
+        raise Corrupt(f"event {seq - 1} is missing", seq=seq - 1)
+    if seal(prev or GENESIS, seq, event_id, type_, parent_id, created_at, payload) != hash_:
+        raise Corrupt(f"event {seq} ({event_id}) is not what was written: its hash differs", seq=seq, event_id=event_id)
+    return Event(seq, event_id, type_, payload, created_at, hash_, parent_id, key)
+
+
+def _check_dense(head: Head, rows: list[Row], low: int, high: int, wanted: int, *, newest: bool) -> None:
+    expected = min(wanted, high - low - 1)
+    seqs = [row[0] for row in rows]
+    dense = list(range(high - 1, high - 1 - expected, -1)) if newest else list(range(low + 1, low + 1 + expected))
+    if seqs != dense:
+        missing = next((seq for seq in dense if seq not in set(seqs)), low + 1)
+        raise Corrupt(f"event {missing} is missing: the log ends at {head.seq}", seq=missing)

@@ -1,0 +1,109 @@
+"""State: a session's working document, changed by patches, each an event.
+
+The version counts the patches. A patch with an expected version is refused, with the current state, if another
+came first.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.core import Lease, State, strict_json, types
+from holdfast.core.errors import InvalidInput, NotFound, StaleState
+from holdfast.core.ids import check_session_id
+from holdfast.store.append import append, check_lease
+from holdfast.store.engine import Tx
+from holdfast.store.part import Part
+from holdfast.store.projection import StateFacts, patched
+from holdfast.store.reading import Head, existing_head, head_of, read
+from holdfast.store.replay import find_replays
+
+GET = "SELECT version, document, updated_at FROM session_state WHERE session_no = ?1"
+PUT = """
+    INSERT INTO session_state (session_no, version, document, updated_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (session_no) DO UPDATE
+    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at"""
+
+
+class States(Part):
+    """`store.state`."""
+
+    __slots__ = ()
+
+    async def get(self, session_id: str) -> State:
+        """The current state; NotFound if there is no such session."""
+        check_session_id(session_id)
+
+        def run(tx: Tx) -> State:
+            head = existing_head(tx, self.tenant, session_id)
+            facts, updated_at = current(tx, head)
+            return State(session_id, facts.version, facts.document, updated_at)
+
+        return await self.workers.read(run)
+
+    async def patch(
+        self,
+        session_id: str,
+        patch: Mapping[str, Any],
+        *,
+        expected_version: int | None = None,
+        lease: Lease | None = None,
+        idempotency_key: str | None = None,
+        create: bool = True,
+    ) -> State:
+        """The state after merging the patch into it; StaleState if it is not at the expected version."""
+        check_session_id(session_id)
+        if not isinstance(patch, Mapping):
+            raise InvalidInput("a patch must be a JSON object")
+        body = {"patch": dict(patch)}
+        event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
+
+        def run(tx: Tx) -> State:
+            head = head_of(tx, self.tenant, session_id)
+            if head is None and not create:
+                raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
+            facts = StateFacts()
+            if head is not None:
+                replay = find_replays(tx, head, [event])
+                if replay:
+                    return first_result(tx, head, session_id, replay[0].seq)
+                facts, updated_at = current(tx, head)
+                if expected_version not in (None, facts.version):
+                    raise stale(State(session_id, facts.version, facts.document, updated_at), expected_version)
+                if lease is not None:
+                    check_lease(tx, head, lease)
+            elif expected_version not in (None, 0):
+                raise stale(State(session_id, 0, {}, 0), expected_version)
+            append(tx, self.tenant, session_id, [event])
+            after = patched(facts, body)
+            session_no = head.session_no if head else existing_head(tx, self.tenant, session_id).session_no
+            tx.run(PUT, session_no, after.version, strict_json.dump(after.document), event.created_at)
+            return State(session_id, after.version, after.document, event.created_at)
+
+        return await self.write(session_id, run)
+
+
+def current(tx: Tx, head: Head) -> tuple[StateFacts, int]:
+    """The state's facts and when it last changed; version 0 if it never was."""
+    row = tx.one(GET, head.session_no)
+    return (StateFacts(), 0) if row is None else (StateFacts(row[0], strict_json.parse(row[1])), row[2])
+
+
+def first_result(tx: Tx, head: Head, session_id: str, seq: int) -> State:
+    """The state as the patch at this seq left it: what a retry of that patch is told."""
+    facts = StateFacts()
+    created_at = 0
+    for event in read(tx, head, 0, seq + 1, seq, frozenset({types.STATE_UPDATED})):
+        facts = patched(facts, event.value())
+        created_at = event.created_at
+    return State(session_id, facts.version, facts.document, created_at)
+
+
+def stale(now: State, expected_version: int | None) -> StaleState:
+    """The refusal of a patch that expected another version."""
+    return StaleState(
+        f"the state of session {now.session_id!r} is at version {now.version}, not {expected_version}",
+        session_id=now.session_id,
+        expected_version=expected_version,
+        version=now.version,
+        state=now.document,
+    )

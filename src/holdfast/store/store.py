@@ -1,0 +1,197 @@
+"""An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+from zlib import crc32
+
+from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, SystemClock, TimeOrderedIds
+from holdfast.core.errors import InvalidInput, StoreFailed
+from holdfast.core.ids import check_session_id, check_tenant
+from holdfast.store.append import append
+from holdfast.store.engine import Engine, Recorded, Tx
+from holdfast.store.feed import Feed, Hubs
+from holdfast.store.give_way import GiveWay
+from holdfast.store.keys import Keys
+from holdfast.store.lane import Lane
+from holdfast.store.leases import Leases
+from holdfast.store.part import session_lock
+from holdfast.store.prepare import prepare_all
+from holdfast.store.reading import PAGE, existing_head, read
+from holdfast.store.readers import Readers
+from holdfast.store.sessions import Sessions
+from holdfast.store.state import States
+from holdfast.store.tasks import Tasks
+from holdfast.store.urls import open_engine
+from holdfast.store.verify import Verification
+
+DEFAULT_TENANT = "default"
+
+Result = TypeVar("Result")
+
+
+class Machinery:
+    """The threads of one open store, shared by the views of all its tenants."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.readers = Readers(engine)
+        self.hubs = Hubs(engine, self)
+        self.lanes = [Lane(f"holdfast-lane-{n}", engine.writer(), self._published) for n in range(engine.lanes)]
+        self.give_way = GiveWay(self.lanes)
+
+    async def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Result:
+        """Run a write on the lane of its first lock; its result once it is durable."""
+        lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)] if locks else self.lanes[0]
+        self.give_way.watch(asyncio.get_running_loop())
+        result: Result = await lane.submit(run, locks, weight)
+        return result
+
+    async def read(self, run: Callable[[Tx], Result]) -> Result:
+        """Run a read over one snapshot."""
+        result: Result = await self.readers.run(run)
+        return result
+
+    def failure(self) -> StoreFailed | None:
+        """Why the store no longer acknowledges writes, or None."""
+        for lane in self.lanes:
+            if lane.failure is not None:
+                return StoreFailed(lane.failure.message)
+        return None
+
+    def close(self) -> None:
+        """Finish what is queued and release everything. Blocks."""
+        for lane in self.lanes:
+            lane.close()
+        self.readers.close()
+        self.engine.close()
+
+    def _published(self, recorded: list[Recorded]) -> None:
+        self.hubs.published(recorded)
+        self.engine.announce()
+
+
+class Store:
+    """A store as one tenant sees it; `for_tenant` gives another's view of the same store."""
+
+    def __init__(self, machinery: Machinery, tenant: str, clock: Clock, ids: IdSource) -> None:
+        self.tenant = tenant
+        self.store_id = machinery.engine.store_id
+        self._machinery = machinery
+        self._clock = clock
+        self._ids = ids
+        parts = (tenant, machinery, clock, ids)
+        self.sessions = Sessions(*parts)
+        self.keys = Keys(*parts)
+        self.state = States(*parts)
+        self.leases = Leases(*parts)
+        self.tasks = Tasks(*parts)
+        self.verification = Verification(*parts, machinery.engine)
+        self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
+
+    @property
+    def engine(self) -> Engine:
+        """The database behind the store."""
+        return self._machinery.engine
+
+    @property
+    def failure(self) -> StoreFailed | None:
+        """Why the store no longer acknowledges writes, or None."""
+        return self._machinery.failure()
+
+    def for_tenant(self, tenant: str) -> "Store":
+        """Another tenant's view; closing either closes both."""
+        return Store(self._machinery, check_tenant(tenant), self._clock, self._ids)
+
+    async def append(
+        self,
+        session_id: str,
+        events: Iterable[NewEvent],
+        *,
+        expected_seq: int | None = None,
+        lease: Lease | None = None,
+        create: bool = True,
+    ) -> Appended:
+        """Append events in one atomic write; returns once they are durable.
+
+        Events that are there already, by event id or idempotency key, are not written again. `expected_seq` refuses
+        a stale writer, `lease` a fenced one; `create=False` refuses an unknown session. A caller that is cancelled
+        does not know the outcome: appending again with the same keys tells.
+        """
+        check_session_id(session_id)
+        _check_count(expected_seq, "expected_seq")
+        prepared = prepare_all(events, self._clock, self._ids)
+
+        def write(tx: Tx) -> Appended:
+            return append(
+                tx, self.tenant, session_id, prepared, expected_seq=expected_seq, lease=lease, create=create
+            )
+
+        return await self._machinery.write(write, (session_lock(self.tenant, session_id),), len(prepared))
+
+    async def read(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        types: Iterable[str] | None = None,
+    ) -> list[Event]:
+        """Events with after < seq < before, oldest first, all of them or the first `limit`."""
+        check_session_id(session_id)
+        for number, name in ((after, "after"), (before, "before"), (limit, "limit")):
+            _check_count(number, name)
+        wanted = None if types is None else frozenset(types)
+        found: list[Event] = []
+        while True:
+            most = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = await self._machinery.read(
+                lambda tx, after=after, most=most: read(  # type: ignore[misc]
+                    tx, existing_head(tx, self.tenant, session_id), after, before, most, wanted
+                )
+            )
+            found += page
+            if len(page) < PAGE or len(found) == limit:
+                return found
+            after = page[-1].seq
+
+    async def newest(
+        self, session_id: str, *, before: int | None = None, limit: int = 100, types: Iterable[str] | None = None
+    ) -> list[Event]:
+        """The newest `limit` events, oldest first."""
+        check_session_id(session_id)
+        for number, name in ((before, "before"), (limit, "limit")):
+            _check_count(number, name)
+        wanted = None if types is None else frozenset(types)
+        return await self._machinery.read(
+            lambda tx: read(
+                tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True
+            )
+        )
+
+    async def close(self) -> None:
+        """Acknowledge what is queued, then release everything."""
+        self._machinery.give_way.close()
+        await asyncio.to_thread(self._machinery.close)
+
+    async def __aenter__(self) -> "Store":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+
+async def open_store(
+    url: str, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, ids: IdSource | None = None
+) -> Store:
+    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema if need be."""
+    check_tenant(tenant)
+    clock = clock or SystemClock()
+    machinery = await asyncio.to_thread(lambda: Machinery(open_engine(url, clock)))
+    return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))
+
+
+def _check_count(number: int | None, name: str) -> None:
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63):
+        raise InvalidInput(f"{name} must be a whole number from 0, not {number!r:.80}")

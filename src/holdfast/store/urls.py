@@ -1,0 +1,23 @@
+"""From a store's URL to its engine. Each engine's driver is imported only when it is asked for."""
+
+from pathlib import Path
+from urllib.parse import unquote
+
+from holdfast.core import Clock
+from holdfast.core.errors import InvalidInput
+from holdfast.store.engine import Engine
+
+HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
+
+
+def open_engine(url: str, clock: Clock, *, read_only: bool = False) -> Engine:
+    """The engine behind a URL, open and migrated; read-only: never changes anything."""
+    if url.startswith("sqlite:///") and len(url) > len("sqlite:///") and "?" not in url:
+        from holdfast.store.sqlite import SqliteEngine
+
+        return SqliteEngine(Path(unquote(url.removeprefix("sqlite:///"))), clock, read_only=read_only)
+    if url.startswith(("postgresql://", "postgres://")):
+        from holdfast.store.postgres import PostgresEngine
+
+        return PostgresEngine(url, clock, read_only=read_only)
+    raise InvalidInput(f"{url!r:.80} is not a store's URL", hint=HINT)
