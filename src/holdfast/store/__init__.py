@@ -1,11 +1,11 @@
 """The durable session store.
 
-    from holdfast.store import NewEvent, open_store
+from holdfast.store import NewEvent, open_store
 
-    store = await open_store("sqlite:///holdfast.db")
-    await store.append("s1", [NewEvent("greeting", {"text": "hello"})], expected_seq=0)
-    events = await store.read("s1")
-    await store.close()
+store = await open_store("sqlite:///holdfast.db")
+await store.append("s1", [NewEvent("greeting", {"text": "hello"})], expected_seq=0)
+events = await store.read("s1")
+await store.close()
 """
 
 from holdfast.core import Appended, Event, Lease, NewEvent, Session, State, Task, TaskState

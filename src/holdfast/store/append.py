@@ -12,11 +12,11 @@ from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import Recorded, Tx
 from holdfast.store.prepare import Prepared
+from holdfast.store.projection import DEFAULT_AGENT
 from holdfast.store.reading import Head, head_of, read
 from holdfast.store.replay import Known, find_replays, look_up, without_twins
 
 MAX_MISSED = 100
-DEFAULT_AGENT = "main"
 EMPTY_DOCUMENT = b"{}"
 
 CREATE = """
@@ -125,9 +125,7 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         seq += 1
         prev = seal(prev, seq, event.event_id, event.type, event.parent_id, event.created_at, event.payload)
         rows.append((head.session_no, seq, event.created_at, prev, event.payload))
-        identities.append(
-            (head.session_no, seq, event.event_id, event.type, event.parent_id, event.idempotency_key)
-        )
+        identities.append((head.session_no, seq, event.event_id, event.type, event.parent_id, event.idempotency_key))
         seqs[event.event_id] = seq
         done = Event(
             seq,
@@ -158,6 +156,4 @@ def _located(events: Sequence[Prepared], known: dict[int, Known], fresh: dict[st
         for index, event in enumerate(events)
     ]
     seqs = tuple(place[0] for place in places)
-    return Appended(
-        min(seqs), max(seqs), seqs, tuple(p[1] for p in places), tuple(p[2] for p in places), len(known)
-    )
+    return Appended(min(seqs), max(seqs), seqs, tuple(p[1] for p in places), tuple(p[2] for p in places), len(known))

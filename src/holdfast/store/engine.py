@@ -7,7 +7,7 @@ and may be run more than once. SQL is shared by both engines and uses `?1, ?2` p
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from holdfast.core import Event, HoldfastError
 
@@ -21,6 +21,16 @@ class Recorded:
     tenant: str
     session_id: str
     event: Event
+
+
+class FeedOrder(NamedTuple):
+    """How an engine orders the whole-store feed, as SQL."""
+
+    cursor: str
+    """Two integer columns that place an event."""
+    after: str
+    """The condition that an event comes after the cursor ?1, ?2 and nothing can still slip in before it."""
+    order: str
 
 
 class Tx(Protocol):
@@ -139,8 +149,7 @@ class Engine(Protocol):
     store_id: str
     lanes: int
     readers: int
-    feed_sql: dict[str, str]
-    """How this engine orders the whole-store feed: `cursor` (two integer columns), `after` (?1, ?2) and `order`."""
+    feed_order: FeedOrder
     feed_end_sql: str
     """The cursor after every event that a feed could have read by now."""
 

@@ -42,7 +42,7 @@ class Hubs:
     def __init__(self, engine: Engine, workers: Workers) -> None:
         self._workers = workers
         self._by_loop: dict[asyncio.AbstractEventLoop, Hub] = {}
-        self._page_sql = PAGE_SQL.format(**engine.feed_sql)
+        self._page_sql = PAGE_SQL.format(**engine.feed_order._asdict())
         self._end_sql = engine.feed_end_sql
         engine.listen(self._heard)
 

@@ -100,7 +100,7 @@ class Lane:
                     self._in_hand = batch
                     self._process(batch, pending)
                     self._in_hand = []
-                    self._writer.rest(idle=not pending and self._queue.empty())
+                    self._rest(idle=not pending and self._queue.empty())
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
@@ -214,6 +214,12 @@ class Lane:
             log.critical("the store stops acknowledging: %s", error)
             self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
         self._writer.rollback()
+
+    def _rest(self, *, idle: bool) -> None:
+        try:
+            self._writer.rest(idle=idle)
+        except self._writer.errors as error:
+            self._after_error(error, committing=True)
 
     def _run_one_by_one(self, batch: list[Write]) -> None:
         for index, write in enumerate(batch):

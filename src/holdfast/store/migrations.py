@@ -57,7 +57,8 @@ def read_only_meta(tx: Tx, engine: str) -> str:
     refuse_newer(found, newest(engine))
     if found < newest(engine):
         raise SchemaUnknown(
-            f"the store has schema {found}, this Holdfast needs {newest(engine)}", hint="start a gateway on it once"
+            f"the store has schema {found}, this Holdfast needs {newest(engine)}",
+            hint="start a gateway on it once",
         )
     row = tx.one(GET, "store_id")
     if row is None:

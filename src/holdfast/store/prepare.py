@@ -33,6 +33,8 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
     check_name(event.type, "an event's type")
     if not reserved and event.type.startswith(types.PREFIX):
         raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", type=event.type)
+    if not reserved and (event.idempotency_key or "").startswith(types.PREFIX):
+        raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
     for text, what in (
         (event.event_id, "an event id"),
         (event.idempotency_key, "an idempotency key"),

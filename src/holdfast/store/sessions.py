@@ -72,9 +72,7 @@ class Sessions(Part):
             try:
                 appended = append(tx, self.tenant, chosen, [event])
             except IdempotencyConflict:
-                raise Conflict(
-                    f"session {chosen!r} was created before with another body", session_id=chosen
-                ) from None
+                raise Conflict(f"session {chosen!r} was created before with another body", session_id=chosen) from None
             if not appended.replayed:
                 facts = created(SessionFacts(), body)
                 document = strict_json.dump(facts.document)
@@ -114,12 +112,20 @@ def get(tx: Tx, tenant: str, session_id: str) -> Session:
 
 
 def _session(row: Row) -> Session:
-    document = strict_json.parse(row[8])
+    session_id, agent, user_id, status, created_at, updated_at, head_seq, head_hash, document, _ = row
+    described = strict_json.parse(document)
     return Session(
-        *row[:8],
-        metadata=document.get("metadata", {}),
-        tags=tuple(document.get("tags", ())),
-        initial=document.get("initial"),
+        session_id,
+        agent,
+        user_id,
+        status,
+        created_at,
+        updated_at,
+        head_seq,
+        head_hash,
+        described.get("metadata", {}),
+        tuple(described.get("tags", ())),
+        described.get("initial"),
     )
 
 

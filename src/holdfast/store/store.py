@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, StoreFailed
+from holdfast.core.errors import InvalidInput, StoreFailed, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store.append import append
 from holdfast.store.engine import Engine, Recorded, Tx
@@ -17,8 +17,8 @@ from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
 from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
-from holdfast.store.reading import PAGE, existing_head, read
 from holdfast.store.readers import Readers
+from holdfast.store.reading import PAGE, existing_head, read
 from holdfast.store.sessions import Sessions
 from holdfast.store.state import States
 from holdfast.store.tasks import Tasks
@@ -33,15 +33,18 @@ Result = TypeVar("Result")
 class Machinery:
     """The threads of one open store, shared by the views of all its tenants."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, read_only: bool) -> None:
         self.engine = engine
         self.readers = Readers(engine)
         self.hubs = Hubs(engine, self)
-        self.lanes = [Lane(f"holdfast-lane-{n}", engine.writer(), self._published) for n in range(engine.lanes)]
+        lanes = 0 if read_only else engine.lanes
+        self.lanes = [Lane(f"holdfast-lane-{n}", engine.writer(), self._published) for n in range(lanes)]
         self.give_way = GiveWay(self.lanes)
 
     async def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Result:
         """Run a write on the lane of its first lock; its result once it is durable."""
+        if not self.lanes:
+            raise StoreUnavailable("the store was opened read-only")
         lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)] if locks else self.lanes[0]
         self.give_way.watch(asyncio.get_running_loop())
         result: Result = await lane.submit(run, locks, weight)
@@ -123,9 +126,7 @@ class Store:
         prepared = prepare_all(events, self._clock, self._ids)
 
         def write(tx: Tx) -> Appended:
-            return append(
-                tx, self.tenant, session_id, prepared, expected_seq=expected_seq, lease=lease, create=create
-            )
+            return append(tx, self.tenant, session_id, prepared, expected_seq=expected_seq, lease=lease, create=create)
 
         return await self._machinery.write(write, (session_lock(self.tenant, session_id),), len(prepared))
 
@@ -157,7 +158,12 @@ class Store:
             after = page[-1].seq
 
     async def newest(
-        self, session_id: str, *, before: int | None = None, limit: int = 100, types: Iterable[str] | None = None
+        self,
+        session_id: str,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+        types: Iterable[str] | None = None,
     ) -> list[Event]:
         """The newest `limit` events, oldest first."""
         check_session_id(session_id)
@@ -165,9 +171,7 @@ class Store:
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
         return await self._machinery.read(
-            lambda tx: read(
-                tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True
-            )
+            lambda tx: read(tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True)
         )
 
     async def close(self) -> None:
@@ -183,12 +187,19 @@ class Store:
 
 
 async def open_store(
-    url: str, *, tenant: str = DEFAULT_TENANT, clock: Clock | None = None, ids: IdSource | None = None
+    url: str,
+    *,
+    tenant: str = DEFAULT_TENANT,
+    clock: Clock | None = None,
+    ids: IdSource | None = None,
+    read_only: bool = False,
 ) -> Store:
-    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema if need be."""
+    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`."""
     check_tenant(tenant)
     clock = clock or SystemClock()
-    machinery = await asyncio.to_thread(lambda: Machinery(open_engine(url, clock)))
+    machinery = await asyncio.to_thread(
+        lambda: Machinery(open_engine(url, clock, read_only=read_only), read_only=read_only)
+    )
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))
 
 

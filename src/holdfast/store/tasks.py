@@ -62,14 +62,17 @@ class Tasks(Part):
 
     __slots__ = ()
 
-    async def begin(
-        self, session_id: str, task_id: str, context_id: str, message: NewEvent, *, owner: str
-    ) -> Begun:
+    async def begin(self, session_id: str, task_id: str, context_id: str, message: NewEvent, *, owner: str) -> Begun:
         """Record a message and the task it begins; the first task if this message, by its key, began one before."""
         check_session_id(session_id)
         check_name(task_id, "a task id")
         prepared = prepare(message, self.clock, self.ids)
-        change = {"taskId": task_id, "contextId": context_id, "state": TaskState.SUBMITTED.value, "changes": {}}
+        change = {
+            "taskId": task_id,
+            "contextId": context_id,
+            "state": TaskState.SUBMITTED.value,
+            "changes": {},
+        }
         begun = self.own_event(types.TASK_UPDATED, change)
 
         def write(tx: Tx) -> Begun:
@@ -146,7 +149,9 @@ class Tasks(Part):
 
         await self.workers.write(write, ())
 
-    def _put(self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = "") -> Task:
+    def _put(
+        self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = ""
+    ) -> Task:
         known = TaskFacts(before.context_id, before.state, before.document, before.version) if before else None
         after = moved(known, change)
         document = strict_json.dump(after.document)

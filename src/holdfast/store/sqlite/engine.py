@@ -10,13 +10,13 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import apsw
 
 from holdfast.core import Clock, HoldfastError
 from holdfast.core.errors import Busy, Corrupt, SchemaUnknown, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import Damage, Reader, Recorded, Row, Tx, Writer
+from holdfast.store.engine import Damage, FeedOrder, Reader, Recorded, Row, Tx, Writer
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite.gate import check_engine, linked_version
 
@@ -28,7 +28,7 @@ CHECKPOINT_PAGES_BUSY = 4_096
 TRUNCATE_PAGES = 16_384
 READ_SECONDS = 5.0
 
-ERRORS = (apsw.Error, OverflowError)
+ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
 
 
 class SqliteTx:
@@ -46,8 +46,8 @@ class SqliteTx:
 
     def one(self, sql: str, *args: Any) -> Row | None:
         """The first row, or None."""
-        row: Row | None = self._execute(sql, args).fetchone()
-        return row
+        rows: list[Row] = self._execute(sql, args).fetchall()  # to its end: an open statement keeps its snapshot
+        return rows[0] if rows else None
 
     def all(self, sql: str, *args: Any) -> list[Row]:
         """Every row."""
@@ -133,8 +133,8 @@ class SqliteWriter:
             self._connection.set_busy_timeout(0)
             left, moved = self._connection.wal_checkpoint(mode=how)
             self._wal_pages = max(left - moved, 0)
-        except (apsw.BusyError, apsw.LockedError):
-            pass  # a reader is in the way; the next rest tries again
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            pass  # a reader is in the way, or there is no room: the log stays, and the next rest tries again
         finally:
             self._connection.set_busy_timeout(BUSY_MS)
 
@@ -148,7 +148,7 @@ class SqliteWriter:
 
     def _inode(self) -> int | None:
         try:
-            found = os.stat(self._wal)
+            found = self._wal.stat()
         except FileNotFoundError:
             return -1
         return found.st_ino
@@ -194,7 +194,7 @@ class SqliteEngine:
     name = "sqlite"
     lanes = 1
     readers = 2
-    feed_sql: ClassVar = {"cursor": "0, e.pos", "after": "?1 = 0 AND e.pos > ?2", "order": "e.pos"}
+    feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
 
     def __init__(self, path: Path, clock: Clock, *, read_only: bool = False) -> None:
@@ -251,18 +251,15 @@ class SqliteEngine:
         wal = Path(f"{self.path}-wal")
         return {
             "path": str(self.path),
-            "sizeBytes": os.stat(self.path).st_size,
-            "walSizeBytes": os.stat(wal).st_size if wal.exists() else 0,
+            "sizeBytes": self.path.stat().st_size,
+            "walSizeBytes": wal.stat().st_size if wal.exists() else 0,
         }
 
     def close(self) -> None:
         """The writer and readers closed the file already."""
 
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
-        if self._read_only:
-            flags = apsw.SQLITE_OPEN_READONLY
-        else:
-            flags = apsw.SQLITE_OPEN_READWRITE
+        flags = apsw.SQLITE_OPEN_READONLY if self._read_only else apsw.SQLITE_OPEN_READWRITE
         connection = apsw.Connection(str(self.path), flags=flags)
         connection.set_busy_timeout(BUSY_MS)
         connection.execute("PRAGMA mmap_size=0")

@@ -14,9 +14,9 @@ BACKPORTS = {(3, 50): 7, (3, 44): 6}
 
 def check_engine(version: str) -> str:
     """The version itself, or EngineRefused."""
-    numbers = tuple(int(part) for part in version.split("."))
-    backport = BACKPORTS.get(numbers[:2])
-    if numbers >= FIXED or (backport is not None and numbers[2] >= backport):
+    major, minor, patch = (int(part) for part in version.split(".")[:3])
+    backport = BACKPORTS.get((major, minor))
+    if (major, minor, patch) >= FIXED or (backport is not None and patch >= backport):
         return version
     raise EngineRefused(
         f"SQLite {version} can lose acknowledged rows (the WAL-reset bug, 3.7.0 to 3.51.2)",

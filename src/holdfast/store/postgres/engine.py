@@ -1,0 +1,80 @@
+"""A PostgreSQL database as an Engine."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+from holdfast.core import Clock, TimeOrderedIds
+from holdfast.core.errors import StoreUnavailable
+from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.migrations import migrate, read_only_meta
+from holdfast.store.postgres.connection import check_server, connect, explain, lock_number, without_password
+from holdfast.store.postgres.notices import Notices
+from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
+
+MIGRATE_LOCK = lock_number("migrate")
+
+
+class PostgresEngine:
+    """One PostgreSQL database, migrated; every gateway on it has its own."""
+
+    name = "postgresql"
+    lanes = 4
+    readers = 3
+    feed_order = FeedOrder(
+        cursor="e.xid::text::bigint, e.pos",
+        after="(e.xid, e.pos) > (?1::text::xid8, ?2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot())",
+        order="e.xid, e.pos",
+    )
+    feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
+
+    def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
+        self.url = without_password(url)
+        self._url = url
+        self._read_only = read_only
+        self._notices = Notices(lambda: connect(url), TimeOrderedIds(clock)())
+        try:
+            with connect(url, read_only=read_only) as connection:
+                self.version = check_server(connection)
+                tx = PostgresTx(connection)
+                with connection.transaction():
+                    if read_only:
+                        self.store_id = read_only_meta(tx, "postgres")
+                    else:
+                        connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
+                        self.store_id = migrate(tx, "postgres")
+        except psycopg.Error as error:
+            raise explain(error) from error
+
+    def writer(self) -> Writer:
+        """A new connection for a lane."""
+        if self._read_only:
+            raise StoreUnavailable("the store was opened read-only")
+        return PostgresWriter(lambda: connect(self._url))
+
+    def reader(self) -> Reader:
+        """A new connection for reads."""
+        return PostgresReader(lambda: connect(self._url, read_only=True))
+
+    def announce(self) -> None:
+        """Tell the other processes soon."""
+        self._notices.announce()
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Hear the other processes."""
+        self._notices.listen(heard)
+
+    def check(self) -> list[str]:
+        """The server looks after its own files; its checksums raise when a page is read."""
+        return []
+
+    def figures(self) -> dict[str, Any]:
+        """Sizes for status pages."""
+        with connect(self._url, read_only=True) as connection:
+            row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        return {"sizeBytes": row[0] if row else None}
+
+    def close(self) -> None:
+        """End the notices; the writers and readers are closed already."""
+        self._notices.close()

@@ -1,0 +1,174 @@
+"""Writing and reading through one PostgreSQL connection.
+
+A group of writes is pipelined: statements whose results nobody needs are sent without waiting. An error then shows
+late, so a group that meets one is taken back whole and its members run again cautiously, one statement at a time.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from holdfast.core import HoldfastError
+from holdfast.store.engine import Damage, Recorded, Row, Tx
+from holdfast.store.postgres.connection import ERRORS, Connection, dollars, explain, lock_number
+
+LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
+NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+
+class PostgresTx:
+    """One transaction on one connection."""
+
+    __slots__ = ("_connection", "recorded", "rerun")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.rerun = False
+        self.recorded: list[Recorded] = []
+
+    def one(self, sql: str, *args: Any) -> Row | None:
+        """The first row, or None."""
+        return self._connection.execute(dollars(sql), args, binary=True).fetchone()
+
+    def all(self, sql: str, *args: Any) -> list[Row]:
+        """Every row."""
+        return self._connection.execute(dollars(sql), args, binary=True).fetchall()
+
+    def run(self, sql: str, *args: Any) -> None:
+        """Change rows; nothing comes back."""
+        self._connection.execute(dollars(sql), args)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same statement for each row of arguments."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(dollars(sql), rows)
+
+    def now(self) -> int:
+        """The database's clock: one for all processes."""
+        row = self.one(NOW)
+        assert row is not None
+        return int(row[0])
+
+
+class PostgresWriter:
+    """A lane's connection."""
+
+    errors = ERRORS
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection = connect()
+        self._pipeline: contextlib.AbstractContextManager[Any] | None = None
+
+    def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
+        """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
+        if not cautious:
+            self._pipeline = self._connection.pipeline()
+            self._pipeline.__enter__()
+        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        tx = PostgresTx(self._connection)
+        if locks:
+            tx.run(LOCK, sorted({lock_number(name) for name in locks}))
+        return tx
+
+    def savepoint(self) -> None:
+        """Mark the place that `undo` returns to."""
+        self._connection.execute("SAVEPOINT w")
+
+    def release(self) -> None:
+        """Keep what was done since the savepoint."""
+        self._connection.execute("RELEASE SAVEPOINT w")
+
+    def undo(self) -> None:
+        """Take back what was done since the savepoint."""
+        self._connection.execute("ROLLBACK TO SAVEPOINT w")
+        self._connection.execute("RELEASE SAVEPOINT w")
+
+    def commit(self) -> None:
+        """Return once the server says that it is durable."""
+        done = self._connection.execute("COMMIT")
+        self._leave_pipeline()
+        if done.statusmessage != "COMMIT":
+            raise psycopg.InternalError(f"the server answered {done.statusmessage} to COMMIT")
+
+    def rollback(self) -> None:
+        """Take back everything since `begin`; an aborted pipeline swallows ROLLBACK, so leave it first."""
+        with contextlib.suppress(psycopg.Error):
+            self._leave_pipeline()
+        with contextlib.suppress(psycopg.Error):
+            if self._connection.info.transaction_status != TransactionStatus.IDLE:
+                self._connection.execute("ROLLBACK")
+
+    def damage(self, error: Exception, *, committing: bool) -> Damage:
+        """A lost connection leaves a commit's outcome unknown; anything else was rolled back by the server."""
+        if self._connection.closed or self._connection.broken:
+            return Damage.DISCONNECTED
+        return Damage.NONE
+
+    def explain(self, error: Exception) -> HoldfastError:
+        """The error as a caller should see it."""
+        return explain(error)
+
+    def reconnect(self) -> None:
+        """Replace a lost connection."""
+        with contextlib.suppress(psycopg.Error):
+            self._leave_pipeline()
+        self._connection.close()
+        self._connection = self._connect()
+
+    def rest(self, *, idle: bool) -> None:
+        """The server looks after itself."""
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _leave_pipeline(self) -> None:
+        if self._pipeline is not None:
+            pipeline, self._pipeline = self._pipeline, None
+            pipeline.__exit__(None, None, None)
+
+
+class PostgresReader:
+    """A reading connection, made anew when it was lost."""
+
+    errors = ERRORS
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection = connect()
+
+    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
+        """Run `fn` over one consistent, read-only view of the store."""
+        if self._connection.closed:
+            self._connection = self._connect()
+        try:
+            return self._attempt(fn)
+        except psycopg.OperationalError:
+            if not self._connection.closed:
+                raise
+            self._connection = self._connect()
+            return self._attempt(fn)
+
+    def explain(self, error: Exception) -> HoldfastError:
+        """The error as a caller should see it."""
+        return explain(error)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _attempt(self, fn: Callable[[Tx], Any]) -> Any:
+        connection = self._connection
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                result = fn(PostgresTx(connection))
+                connection.execute("COMMIT")
+                return result
+        finally:
+            if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")

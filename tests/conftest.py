@@ -1,0 +1,44 @@
+"""Every store test runs on both engines: a real SQLite file and a real PostgreSQL server."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.postgres import Server, running_server
+
+from holdfast.store import Store, open_store
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """One server for the whole run."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A store file that does not exist yet."""
+    return f"sqlite:///{tmp_path}/store/holdfast.db"
+
+
+@pytest.fixture
+def postgres_url(postgres: Server) -> str:
+    """An empty database."""
+    return postgres.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """A new store on each engine in turn."""
+    fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+    url: str = request.getfixturevalue(fixture)
+    return url
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
+    """A new, open store on each engine in turn."""
+    opened = await open_store(store_url)
+    yield opened
+    await opened.close()

@@ -1,0 +1,84 @@
+"""Promise 3: a stale writer is refused and told what it missed."""
+
+import pytest
+from tests.support.children import CONTEXT, race, spawn
+
+from holdfast.core.errors import InvalidInput, LeaseLost, StaleState, StaleWriter
+from holdfast.store import NewEvent, Store, open_store
+
+
+async def test_the_refusal_carries_what_was_missed(store: Store) -> None:
+    await store.append("s", [NewEvent("t", {"n": n}) for n in range(1, 6)])
+    with pytest.raises(StaleWriter) as refusal:
+        await store.append("s", [NewEvent("t", "mine")], expected_seq=2)
+    details = refusal.value.details
+    assert (details["expected_seq"], details["head_seq"]) == (2, 5)
+    assert [(missed["seq"], missed["payload"]) for missed in details["missed"]] == [
+        (3, {"n": 3}),
+        (4, {"n": 4}),
+        (5, {"n": 5}),
+    ]
+    done = await store.append("s", [NewEvent("t", "mine")], expected_seq=details["head_seq"])
+    assert done.first_seq == 6
+
+
+async def test_a_writer_ahead_of_the_log_is_refused_too(store: Store) -> None:
+    with pytest.raises(StaleWriter):
+        await store.append("new", [NewEvent("t", 1)], expected_seq=1)
+    assert (await store.sessions.list()).sessions == []
+    await store.append("s", [NewEvent("t", 1)], expected_seq=0)
+    with pytest.raises(StaleWriter):
+        await store.append("s", [NewEvent("t", 2)], expected_seq=2)
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.0, "1", True, 2**63])
+async def test_an_expectation_that_is_no_seq_is_refused(store: Store, wrong: object) -> None:
+    with pytest.raises(InvalidInput):
+        await store.append("s", [NewEvent("t", 1)], expected_seq=wrong)  # type: ignore[arg-type]
+
+
+async def test_a_plain_append_needs_no_expectation(store: Store) -> None:
+    await store.append("s", [NewEvent("t", 1)], expected_seq=0)
+    assert (await store.append("s", [NewEvent("t", 2)])).first_seq == 2
+
+
+async def test_a_stale_patch_and_a_fenced_writer_are_refused(store: Store) -> None:
+    await store.state.patch("s", {"n": 1})
+    with pytest.raises(StaleState):
+        await store.state.patch("s", {"n": 2}, expected_version=0)
+    old = await store.leases.acquire("s", "a", 60_000)
+    await store.leases.acquire("s", "b", 60_000, take_over=True)
+    with pytest.raises(LeaseLost):
+        await store.state.patch("s", {"n": 2}, lease=old)
+    assert (await store.state.get("s")).document == {"n": 1}
+
+
+async def run_races(url: str, processes: int, rounds: int) -> int:
+    """Let processes race for every seq; how many tries were lost."""
+    session_id = f"race-{processes}"
+    async with await open_store(url):
+        pass
+    results = CONTEXT.Queue()
+    racers = [spawn(race, url, session_id, rounds, f"p{number}", results) for number in range(processes)]
+    won = dict(results.get(timeout=120) for _ in racers)
+    for racer in racers:
+        racer.join()
+    async with await open_store(url) as store:
+        events = await store.read(session_id)
+        assert (await store.verification.session(session_id)).problem is None
+    assert [event.seq for event in events] == list(range(1, rounds + 1))
+    for event in events:
+        winner = event.value()["by"]
+        assert event.seq in won[winner], "the log names a winner that was told it lost"
+    assert sum(len(seqs) for seqs in won.values()) == rounds, "a race with no winner, or with two"
+    return processes * rounds - rounds
+
+
+async def test_each_race_has_one_winner(store_url: str) -> None:
+    assert await run_races(store_url, 3, 40) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [2, 3, 4, 5, 6, 7, 8])
+async def test_a_hundred_and_fifty_races_each_have_one_winner(store_url: str, processes: int) -> None:
+    assert await run_races(store_url, processes, 150) > 0

@@ -1,0 +1,134 @@
+"""Live feeds: nothing missed, doubled or reordered."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from tests.support.children import append_many, spawn
+
+from holdfast.core.errors import InvalidInput, NotFound
+from holdfast.store import NewEvent, Store, open_store
+
+
+async def take(feed: AsyncIterator[Any], count: int) -> list[Any]:
+    """The next `count` items, within a bound."""
+    got: list[Any] = []
+    async with asyncio.timeout(60):
+        async for item in feed:
+            got.append(item)
+            if len(got) == count:
+                break
+    await feed.aclose()  # type: ignore[attr-defined]
+    return got
+
+
+async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:
+    await store.append("s", [NewEvent("t", n) for n in range(1, 6)])
+    follower = asyncio.create_task(take(store.feed.session("s", after=2), 50))
+    for n in range(6, 53):
+        await store.append("s", [NewEvent("t", n)])
+        await store.append("other", [NewEvent("t", n)])
+    assert [event.value() for event in await follower] == list(range(3, 53))
+
+
+async def test_a_slow_reader_misses_nothing(store: Store) -> None:
+    await store.append("s", [NewEvent("t", 0)])
+    feed = store.feed.session("s")
+    assert (await anext(feed)).value() == 0
+    for start in range(1, 2_001, 100):
+        await store.append("s", [NewEvent("t", n) for n in range(start, start + 100)])
+    assert [event.value() for event in await take(feed, 2_000)] == list(range(1, 2_001))
+
+
+async def test_the_whole_store_feed_resumes_by_cursor(store: Store) -> None:
+    start = await store.feed.now()
+    for n in range(30):
+        await store.append(f"s{n % 3}", [NewEvent("t", n)])
+    first = await take(store.feed.everything(start), 10)
+    rest = await take(store.feed.everything(first[-1].cursor), 20)
+    assert [envelope.event.value() for envelope in first + rest] == list(range(30))
+    assert {envelope.session_id for envelope in first} == {"s0", "s1", "s2"}
+
+
+async def test_a_feed_from_now_sees_only_what_comes(store: Store) -> None:
+    await store.append("s", [NewEvent("t", "before")])
+    feed = store.feed.everything()
+    first = asyncio.create_task(take(feed, 1))
+    n = 0
+    while not first.done():
+        n += 1
+        await store.append("s", [NewEvent("t", n)])
+    assert (await first)[0].event.value() in range(1, n + 1)
+
+
+async def test_a_feed_sees_its_own_tenant_only(store: Store) -> None:
+    start = await store.feed.now()
+    for n in range(10):
+        await store.for_tenant("other").append("s", [NewEvent("t", "theirs")])
+        await store.append("s", [NewEvent("t", n)])
+    envelopes = await take(store.feed.everything(start), 10)
+    assert [envelope.event.value() for envelope in envelopes] == list(range(10))
+
+
+async def test_another_process_worth_of_store_is_heard(store_url: str) -> None:
+    async with await open_store(store_url) as here, await open_store(store_url) as there:
+        await here.append("s", [NewEvent("t", 0)])
+        session = asyncio.create_task(take(here.feed.session("s", after=1), 20))
+        everything = asyncio.create_task(take(here.feed.everything(await here.feed.now()), 20))
+        await asyncio.sleep(0)
+        for n in range(20):
+            await there.append("s", [NewEvent("t", n)])
+        assert [event.value() for event in await session] == list(range(20))
+        assert [envelope.event.value() for envelope in await everything] == list(range(20))
+
+
+async def test_a_cursor_of_another_store_is_refused(store: Store, tmp_path: Any) -> None:
+    async with await open_store(f"sqlite:///{tmp_path}/other.db") as other:
+        cursor = await other.feed.now()
+    for wrong in (cursor, "nonsense", f"{store.store_id}.1", f"{store.store_id}.1.x", f"{store.store_id}.1.-2"):
+        with pytest.raises(InvalidInput):
+            await anext(store.feed.everything(wrong))
+
+
+async def test_a_feed_of_no_session_is_not_found(store: Store) -> None:
+    with pytest.raises(NotFound):
+        await anext(store.feed.session("nobody"))
+
+
+async def test_many_subscribers_each_get_everything(store: Store) -> None:
+    await store.append("s", [NewEvent("t", 0)])
+    followers = [asyncio.create_task(take(store.feed.session("s", after=1), 100)) for _ in range(50)]
+    await asyncio.sleep(0)
+    for n in range(100):
+        await store.append("s", [NewEvent("t", n)])
+    for follower in followers:
+        assert [event.value() for event in await follower] == list(range(100))
+
+
+async def follow_processes(url: str, processes: int, count: int) -> tuple[int, int, int]:
+    """Tail the whole store while processes append to shared sessions: got, missed, out of order."""
+    sessions = [f"shared-{number}" for number in range(5)]
+    async with await open_store(url) as store:
+        start = await store.feed.now()
+        children = [spawn(append_many, url, sessions, count, f"p{number}") for number in range(processes)]
+        envelopes = await take(store.feed.everything(start), processes * count)
+        while any(child.is_alive() for child in children):
+            await asyncio.sleep(0.01)
+        heads = {session_id: (await store.sessions.get(session_id)).head_seq for session_id in sessions}
+    got: dict[str, list[int]] = {session_id: [] for session_id in sessions}
+    for envelope in envelopes:
+        got[envelope.session_id].append(envelope.event.seq)
+    missed = sum(len(set(range(1, heads[s] + 1)) - set(got[s])) for s in sessions)
+    disordered = sum(seqs != sorted(seqs) for seqs in got.values())
+    return len(envelopes), missed, disordered
+
+
+async def test_two_appending_processes_miss_and_reorder_nothing(store_url: str) -> None:
+    assert await follow_processes(store_url, 2, 200) == (400, 0, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("run", [1, 2, 3])
+async def test_six_appending_processes_miss_and_reorder_nothing(store_url: str, run: int) -> None:
+    assert await follow_processes(store_url, 6, 960) == (5_760, 0, 0)

