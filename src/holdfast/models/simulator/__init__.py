@@ -1,0 +1,11 @@
+"""A model that needs no model: its answer is a pure function of the prompt.
+
+It knows the user's name only if the prompt that it is given says so, and therefore shows from outside what a
+runtime remembered and what it lost.
+"""
+
+from holdfast.models.simulator.answer import Answer, Provenance, answer
+from holdfast.models.simulator.backend import SimulatorBackend
+from holdfast.models.simulator.facts import Source
+
+__all__ = ["Answer", "Provenance", "SimulatorBackend", "Source", "answer"]
