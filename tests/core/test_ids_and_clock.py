@@ -1,0 +1,80 @@
+"""Ids sort by time and never repeat; times survive their text form."""
+
+import pickle
+import threading
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.core import TimeOrderedIds
+from holdfast.core.clock import from_iso, to_iso
+from holdfast.core.errors import InvalidInput, StaleWriter
+from holdfast.core.ids import SESSION_ID, check_session_id, session_id_for
+
+
+class SetClock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: int) -> None:
+        self.time = now
+
+    def now(self) -> int:
+        return self.time
+
+
+def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
+    clock = SetClock(1_700_000_000_000)
+    ids = TimeOrderedIds(clock)
+    made = [ids() for _ in range(1_000)]
+    clock.time -= 60_000
+    made += [ids() for _ in range(1_000)]
+    clock.time += 120_000
+    made += [ids() for _ in range(1_000)]
+    assert all(one < other for one, other in pairwise(made))
+    assert {len(one) for one in made} == {26}
+
+
+def test_ids_of_later_times_sort_later() -> None:
+    assert TimeOrderedIds(SetClock(1_000))() < TimeOrderedIds(SetClock(1_001))()
+
+
+def test_threads_never_draw_the_same_id() -> None:
+    ids = TimeOrderedIds(SetClock(5), random_bits=lambda _: 0)
+    drawn: list[str] = []
+    threads = [threading.Thread(target=lambda: drawn.extend([ids() for _ in range(500)])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(drawn)) == 2_000
+
+
+@given(st.integers(0, 4_102_444_800_000))
+def test_times_survive_their_text(ms: int) -> None:
+    assert from_iso(to_iso(ms)) == ms
+
+
+def test_times_in_other_forms() -> None:
+    assert from_iso("2026-02-13T10:00:00Z") == from_iso("2026-02-13T12:00:00+02:00") == from_iso("2026-02-13T10:00:00")
+    with pytest.raises(InvalidInput):
+        from_iso("yesterday")
+
+
+@given(st.text())
+def test_any_text_has_a_session_id(text: str) -> None:
+    session_id = session_id_for(text)
+    assert check_session_id(session_id) == session_id
+    if not SESSION_ID.match(text) or text in {".", ".."}:
+        assert session_id != text
+
+
+def test_errors_cross_process_borders_with_their_details() -> None:
+    error = pickle.loads(pickle.dumps(StaleWriter("late", head_seq=3)))
+    assert (type(error), error.message, error.details, error.hint) == (
+        StaleWriter,
+        "late",
+        {"head_seq": 3},
+        StaleWriter.hint,
+    )
