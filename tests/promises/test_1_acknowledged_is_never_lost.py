@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import random
 import subprocess
 import sys
 import time
@@ -14,37 +13,12 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
-from tests.support.children import spawn, write_until_killed
 from tests.support.history import History, violations
+from tests.support.kills import kill_cycles
 
 from holdfast.core.errors import EngineRefused, OutcomeUnknown, StorageFull, StoreFailed
 from holdfast.store import Event, NewEvent, Store, open_store
 from holdfast.store.sqlite.gate import check_engine, linked_version
-
-
-async def kill_cycles(url: str, folder: Path, cycles: int, *, ack_early: bool = False) -> tuple[History, list[str]]:
-    """Kill a writing process `cycles` times at random moments; its history and what is wrong with the store."""
-    chance = random.Random(20261115)
-    history = History()
-    for cycle in range(cycles):
-        journal = folder / f"c{cycle}"
-        child = spawn(_child, url, str(journal), history.unsure(), ack_early)
-        deadline = time.monotonic() + 30
-        while not (journal.exists() and b"ack" in journal.read_bytes()) and time.monotonic() < deadline:
-            await asyncio.sleep(0.002)
-        await asyncio.sleep(chance.random() * 0.05)
-        child.kill()
-        child.join()
-        history.read_journal(journal)
-    assert history.opened == cycles
-    async with await open_store(url) as store:
-        found = violations(history, await store.read("s"))
-        verified = await store.verification.session("s")
-    return history, found + ([verified.problem] if verified.problem else [])
-
-
-def _child(url: str, journal: str, again: list[str], ack_early: bool) -> None:
-    write_until_killed(url, "s", journal, again, ack_early=ack_early)
 
 
 async def test_a_few_kills_lose_nothing(store_url: str, tmp_path: Path) -> None:

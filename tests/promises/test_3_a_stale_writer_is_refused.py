@@ -1,10 +1,9 @@
 """Promise 3: a stale writer is refused and told what it missed."""
 
 import pytest
-from tests.support.children import CONTEXT, race, spawn
 
 from holdfast.core.errors import InvalidInput, LeaseLost, StaleState, StaleWriter
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store
 
 
 async def test_the_refusal_carries_what_was_missed(store: Store) -> None:
@@ -53,32 +52,11 @@ async def test_a_stale_patch_and_a_fenced_writer_are_refused(store: Store) -> No
     assert (await store.state.get("s")).document == {"n": 1}
 
 
-async def run_races(url: str, processes: int, rounds: int) -> int:
-    """Let processes race for every seq; how many tries were lost."""
-    session_id = f"race-{processes}"
-    async with await open_store(url):
-        pass
-    results = CONTEXT.Queue()
-    racers = [spawn(race, url, session_id, rounds, f"p{number}", results) for number in range(processes)]
-    won = dict(results.get(timeout=120) for _ in racers)
-    for racer in racers:
-        racer.join()
-    async with await open_store(url) as store:
-        events = await store.read(session_id)
-        assert (await store.verification.session(session_id)).problem is None
-    assert [event.seq for event in events] == list(range(1, rounds + 1))
-    for event in events:
-        winner = event.value()["by"]
-        assert event.seq in won[winner], "the log names a winner that was told it lost"
-    assert sum(len(seqs) for seqs in won.values()) == rounds, "a race with no winner, or with two"
-    return processes * rounds - rounds
-
-
 async def test_each_race_has_one_winner(store_url: str) -> None:
-    assert await run_races(store_url, 3, 40) > 0
+    await run_races(store_url, 3, 40)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("processes", [2, 3, 4, 5, 6, 7, 8])
 async def test_a_hundred_and_fifty_races_each_have_one_winner(store_url: str, processes: int) -> None:
-    assert await run_races(store_url, processes, 150) > 0
+    await run_races(store_url, processes, 150)

@@ -1,26 +1,13 @@
 """Live feeds: nothing missed, doubled or reordered."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.support.children import append_many, spawn
+from tests.support.following import follow_processes, take
 
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import NewEvent, Store, open_store
-
-
-async def take(feed: AsyncIterator[Any], count: int) -> list[Any]:
-    """The next `count` items, within a bound."""
-    got: list[Any] = []
-    async with asyncio.timeout(60):
-        async for item in feed:
-            got.append(item)
-            if len(got) == count:
-                break
-    await feed.aclose()  # type: ignore[attr-defined]
-    return got
 
 
 async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:
@@ -104,24 +91,6 @@ async def test_many_subscribers_each_get_everything(store: Store) -> None:
         await store.append("s", [NewEvent("t", n)])
     for follower in followers:
         assert [event.value() for event in await follower] == list(range(100))
-
-
-async def follow_processes(url: str, processes: int, count: int) -> tuple[int, int, int]:
-    """Tail the whole store while processes append to shared sessions: got, missed, out of order."""
-    sessions = [f"shared-{number}" for number in range(5)]
-    async with await open_store(url) as store:
-        start = await store.feed.now()
-        children = [spawn(append_many, url, sessions, count, f"p{number}") for number in range(processes)]
-        envelopes = await take(store.feed.everything(start), processes * count)
-        while any(child.is_alive() for child in children):
-            await asyncio.sleep(0.01)
-        heads = {session_id: (await store.sessions.get(session_id)).head_seq for session_id in sessions}
-    got: dict[str, list[int]] = {session_id: [] for session_id in sessions}
-    for envelope in envelopes:
-        got[envelope.session_id].append(envelope.event.seq)
-    missed = sum(len(set(range(1, heads[s] + 1)) - set(got[s])) for s in sessions)
-    disordered = sum(seqs != sorted(seqs) for seqs in got.values())
-    return len(envelopes), missed, disordered
 
 
 async def test_two_appending_processes_miss_and_reorder_nothing(store_url: str) -> None:

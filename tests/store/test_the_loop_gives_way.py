@@ -27,4 +27,3 @@ async def test_writes_go_on_beside_a_busy_loop(store: Store, slice_seconds: floa
     busy = False
     await burner
     assert [event.value() for event in await store.read("s")] == list(range(30))
-

@@ -54,22 +54,21 @@ def write_until_killed(url: str, session_id: str, journal: str, again: list[str]
     asyncio.run(run())
 
 
-def race(url: str, session_id: str, rounds: int, name: str, results: Any) -> None:
-    """Try to be the one that writes each seq; report which were won."""
+def race(url: str, session_id: str, rounds: int, name: str, start: Any, results: Any) -> None:
+    """Meet the others at the start of every round and try to be the one that writes its seq; report what was won."""
 
     async def run() -> list[int]:
         won: list[int] = []
         async with await open_store(url) as store:
             for expected in range(rounds):
-                while True:
-                    try:
-                        done = await store.append(session_id, [NewEvent("won", {"by": name})], expected_seq=expected)
-                    except StaleWriter as refusal:
-                        if refusal.details["head_seq"] > expected:
-                            break
-                    else:
-                        won.append(done.first_seq)
-                        break
+                start.wait(60)
+                try:
+                    done = await store.append(session_id, [NewEvent("won", {"by": name})], expected_seq=expected)
+                except StaleWriter as refusal:
+                    assert refusal.details["head_seq"] == expected + 1
+                    assert len(refusal.details["missed"]) == 1
+                else:
+                    won.append(done.first_seq)
         return won
 
     results.put((name, asyncio.run(run())))
