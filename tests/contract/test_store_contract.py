@@ -124,7 +124,8 @@ async def test_session_ids_outside_the_alphabet_are_refused(store: Store, sessio
 async def test_one_failure_in_a_batch_hurts_no_other_write(store: Store) -> None:  # noqa: PLR0912
     await store.append("s", [NewEvent("first", 0, idempotency_key="taken")])
 
-    def broken(_: Any) -> None:
+    def broken(tx: Any) -> None:
+        tx.run("INSERT INTO schema_meta (key, value) VALUES ('half', 'done')")
         raise ZeroDivisionError
 
     def bad_sql(tx: Any) -> None:
@@ -164,6 +165,8 @@ async def test_one_failure_in_a_batch_hurts_no_other_write(store: Store) -> None
         else:
             assert not isinstance(result, BaseException), result
             good += 1
+    half = await workers.read(lambda tx: tx.one("SELECT value FROM schema_meta WHERE key = 'half'"))
+    assert half is None, "a refused write left something behind"
     stored = [value["n"] for n in range(5) for value in await values(store, f"s{n}")]
     assert len(stored) == len(set(stored)) == good
     for n in range(5):

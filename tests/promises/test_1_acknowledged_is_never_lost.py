@@ -18,6 +18,7 @@ from tests.support.kills import kill_cycles
 
 from holdfast.core.errors import EngineRefused, OutcomeUnknown, StorageFull, StoreFailed
 from holdfast.store import Event, NewEvent, Store, open_store
+from holdfast.store.postgres.transaction import PostgresWriter
 from holdfast.store.sqlite.gate import check_engine, linked_version
 
 
@@ -82,6 +83,29 @@ async def test_a_database_server_killed_under_the_writers_loses_nothing(postgres
             assert (await store.verification.session(f"s{number}")).problem is None
         assert stored == acked
         assert len(acked) == 720
+
+
+async def test_a_commit_whose_answer_was_lost_is_not_written_twice(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server commits, the connection ends before it can say so: the write runs again and finds itself."""
+    commit = PostgresWriter.commit
+    cut: list[int] = []
+
+    def commit_and_lose_the_answer(writer: PostgresWriter) -> None:
+        commit(writer)
+        if len(cut) < 3:
+            cut.append(1)
+            writer._connection.close()
+            raise psycopg.OperationalError("the connection was cut")
+
+    async with await open_store(postgres_url) as store:
+        await store.append("s", [NewEvent("t", 0)])
+        monkeypatch.setattr(PostgresWriter, "commit", commit_and_lose_the_answer)
+        done = await asyncio.gather(*(store.append("s", [NewEvent("t", n)]) for n in range(1, 6)))
+        assert len(cut) == 3
+        assert [event.value() for event in await store.read("s")] == list(range(6))
+        assert sorted(one.first_seq for one in done) == [2, 3, 4, 5, 6]
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Promise 3: a stale writer is refused and told what it missed."""
 
 import pytest
+from tests.support.races import run_races
 
 from holdfast.core.errors import InvalidInput, LeaseLost, StaleState, StaleWriter
 from holdfast.store import NewEvent, Store

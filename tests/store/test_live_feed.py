@@ -70,6 +70,18 @@ async def test_another_process_worth_of_store_is_heard(store_url: str) -> None:
         assert [envelope.event.value() for envelope in await everything] == list(range(20))
 
 
+async def test_writes_from_here_and_there_arrive_in_order(store_url: str) -> None:
+    """A commit of this process is known before one of another that came first: the feed must not jump."""
+    async with await open_store(store_url) as here, await open_store(store_url) as there:
+        await here.append("s", [NewEvent("t", 0)])
+        follower = asyncio.create_task(take(here.feed.session("s", after=1), 400))
+        await asyncio.sleep(0)
+        for n in range(200):
+            await (there if n % 3 else here).append("s", [NewEvent("t", n)])
+            await here.append("s", [NewEvent("t", n)])
+        assert [event.seq for event in await follower] == list(range(2, 402))
+
+
 async def test_a_cursor_of_another_store_is_refused(store: Store, tmp_path: Any) -> None:
     async with await open_store(f"sqlite:///{tmp_path}/other.db") as other:
         cursor = await other.feed.now()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from holdfast.store import NewEvent, Store
+from holdfast.store import NewEvent, Store, give_way
 
 
 @pytest.mark.parametrize("slice_seconds", [0.00005, 0.0003, 0.002])
@@ -27,3 +27,35 @@ async def test_writes_go_on_beside_a_busy_loop(store: Store, slice_seconds: floa
     busy = False
     await burner
     assert [event.value() for event in await store.read("s")] == list(range(30))
+
+
+class Progress:
+    """What the watch sees of a lane: how many writes wait, how many commits there were."""
+
+    waiting = 1
+    commits = 0
+
+
+async def burn_for(seconds: float, lane: Progress, *, committing: bool) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        lane.commits += committing
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("committing", [True, False])
+async def test_the_loop_naps_only_while_writes_wait_and_no_lane_commits(
+    monkeypatch: pytest.MonkeyPatch, committing: bool
+) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr(give_way.time, "sleep", naps.append)
+    lane = Progress()
+    watch = give_way.GiveWay([lane])
+    watch.watch(asyncio.get_running_loop())
+    await burn_for(0.1, lane, committing=committing)
+    assert naps == [] if committing else naps[:2] == [give_way.NAP_SECONDS] * 2
+    lane.waiting = 0
+    naps.clear()
+    await burn_for(0.05, lane, committing=False)
+    assert len(naps) <= 1
+    watch.close()

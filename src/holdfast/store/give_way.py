@@ -8,20 +8,25 @@ since; if not, the loop's thread sleeps for a millisecond and the lane runs. An 
 import asyncio
 import time
 from collections.abc import Sequence
-
-from holdfast.store.lane import Lane
+from typing import Protocol
 
 LOOK_SECONDS = 0.010
 NAP_SECONDS = 0.001
 
 
+class Progress(Protocol):
+    """What can be seen of a lane."""
+
+    waiting: int
+    commits: int
+
+
 class GiveWay:
     """Watches over the lanes of one store."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
+    def __init__(self, lanes: Sequence[Progress]) -> None:
         self._lanes = lanes
         self._watching: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
-        self.naps = 0
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look after this loop until no write waits."""
@@ -40,7 +45,6 @@ class GiveWay:
             return
         commits = self._commits()
         if commits == commits_before:
-            self.naps += 1
             time.sleep(NAP_SECONDS)
         self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, commits)
 
