@@ -227,6 +227,13 @@ async def test_a_key_routes_to_one_session_however_many_ask_at_once(store: Store
         await store.keys.get("agent:main:a2a:nobody")
 
 
+async def test_a_session_made_for_a_key_belongs_to_the_keys_agent(store: Store) -> None:
+    entry = await store.keys.resolve("agent:other:a2a:c1", agent="other")
+    await store.append(entry.session_id, numbered(1))
+    assert (await store.sessions.get(entry.session_id)).agent == "other"
+    assert (await store.verification.session(entry.session_id)).problem is None
+
+
 async def test_state_is_merged_and_counted(store: Store) -> None:
     await store.state.patch("s", {"phase": "a", "workspace": {"cwd": "/app", "env": {"x": 1}}, "list": [1, 2]})
     state = await store.state.patch(

@@ -21,8 +21,8 @@ EMPTY_DOCUMENT = b"{}"
 
 CREATE = """
     INSERT INTO sessions
-      (tenant, session_id, agent, user_id, status, created_at, updated_at, head_seq, head_hash, document)
-    VALUES (?1, ?2, ?3, ?4, 'active', ?5, ?5, 0, ?6, ?7)
+      (tenant, session_id, agent, status, created_at, updated_at, head_seq, head_hash, document)
+    VALUES (?1, ?2, ?3, 'active', ?4, ?4, 0, ?5, ?6)
     RETURNING session_no"""
 ADVANCE = "UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4 WHERE session_no = ?1"
 INSERT_EVENT = """
@@ -33,12 +33,12 @@ INSERT_IDENTITY = """
 FENCE = "SELECT fence FROM leases WHERE session_no = ?1"
 
 
-def open_head(tx: Tx, tenant: str, session_id: str, created_at: int, *, agent: str = DEFAULT_AGENT) -> Head:
+def open_head(tx: Tx, tenant: str, session_id: str, created_at: int) -> Head:
     """The session's row, made if it is not there."""
     head = head_of(tx, tenant, session_id)
     if head is not None:
         return head
-    row = tx.one(CREATE, tenant, session_id, agent, None, created_at, GENESIS, EMPTY_DOCUMENT)
+    row = tx.one(CREATE, tenant, session_id, DEFAULT_AGENT, created_at, GENESIS, EMPTY_DOCUMENT)
     assert row is not None
     return Head(row[0], 0, GENESIS)
 

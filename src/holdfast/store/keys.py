@@ -3,13 +3,15 @@
 A key routes to one session at a time; every session it ever routed to stays on record with its times.
 """
 
-from holdfast.core import KeyEntry, Route, strict_json
+from holdfast.core import KeyEntry, Route, strict_json, types
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import check_name, check_session_id
-from holdfast.store.append import open_head
+from holdfast.store.append import append, open_head
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part, key_lock
 from holdfast.store.projection import DEFAULT_AGENT
+from holdfast.store.reading import head_of
+from holdfast.store.sessions import describe
 
 GET = """
     SELECT k.key, s.session_id, k.document, k.created_at, k.updated_at
@@ -39,12 +41,17 @@ class Keys(Part):
             return found
         chosen = check_session_id(session_id) if session_id is not None else self.ids()
         now = self.clock.now()
+        body = {"agent": check_name(agent, "an agent's name")}
+        event = self.own_event(types.SESSION_CREATED, body)
 
         def write(tx: Tx) -> KeyEntry:
             there = find(tx, self.tenant, key)
             if there is not None:
                 return there
-            head = open_head(tx, self.tenant, chosen, now, agent=agent)
+            if agent != DEFAULT_AGENT and head_of(tx, self.tenant, chosen) is None:
+                append(tx, self.tenant, chosen, [event])
+                describe(tx, self.tenant, chosen, body)
+            head = open_head(tx, self.tenant, chosen, now)
             tx.run(INSERT_ENTRY, self.tenant, key, head.session_no, b"{}", now)
             tx.run(INSERT_ROUTE, self.tenant, key, head.session_no, now)
             return KeyEntry(key, chosen, {}, now, now)

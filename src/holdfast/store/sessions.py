@@ -74,9 +74,7 @@ class Sessions(Part):
             except IdempotencyConflict:
                 raise Conflict(f"session {chosen!r} was created before with another body", session_id=chosen) from None
             if not appended.replayed:
-                facts = created(SessionFacts(), body)
-                document = strict_json.dump(facts.document)
-                tx.run(DESCRIBE, self.tenant, chosen, facts.agent, facts.user_id, document)
+                describe(tx, self.tenant, chosen, body)
             return Created(get(tx, self.tenant, chosen), new)
 
         return await self.write(chosen, write)
@@ -101,6 +99,12 @@ class Sessions(Part):
             return SessionPage([_session(row) for row in rows[:limit]], more)
 
         return await self.workers.read(read)
+
+
+def describe(tx: Tx, tenant: str, session_id: str, body: Mapping[str, Any]) -> None:
+    """Put what a session_created event says onto the session's row."""
+    facts = created(SessionFacts(), body)
+    tx.run(DESCRIBE, tenant, session_id, facts.agent, facts.user_id, strict_json.dump(facts.document))
 
 
 def get(tx: Tx, tenant: str, session_id: str) -> Session:
