@@ -1,0 +1,80 @@
+"""The folder that a run leaves behind: `events.jsonl`, `summary.json`, the target's logs and data.
+
+Events are written as they happen, so that a run which is cut short still shows how far it came.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from holdfast.core import Clock, strict_json
+from holdfast.core.clock import to_iso
+
+MAX_BODY = 20_000
+
+
+class Evidence:
+    """One run's folder, open for writing."""
+
+    def __init__(self, folder: Path, monotonic: Callable[[], float]) -> None:
+        self.folder = folder
+        self._monotonic = monotonic
+        self._began = monotonic()
+        self._events = (folder / "events.jsonl").open("wb")
+        self._count = 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._monotonic() - self._began
+
+    def event(self, proof: str, step: str, event: str, **details: Any) -> None:
+        """Append one event to the ordered history of the run."""
+        self._count += 1
+        head = {"n": self._count, "at": round(self.elapsed, 4), "proof": proof, "step": step, "event": event}
+        self._events.write(strict_json.dump({**head, **details}) + b"\n")
+        self._events.flush()
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write the summary and close; no event can follow."""
+        self._events.close()
+        (self.folder / "summary.json").write_bytes(pretty(summary))
+
+
+def open_evidence(root: Path, kind: str, clock: Clock, monotonic: Callable[[], float]) -> Evidence:
+    """A new folder `<root>/<kind>/<time>`, to which `<root>/<kind>/latest` points from now on."""
+    (root / kind).mkdir(parents=True, exist_ok=True)
+    if root.name == ".artifacts":
+        with suppress(FileExistsError), (root / ".gitignore").open("x") as ignore:
+            ignore.write("*\n")
+    folder = _new_folder(root / kind, re.sub(r"[-:]", "", to_iso(clock.now())).replace(".", "-"))
+    link = folder.with_name(f".latest-{folder.name}")
+    link.symlink_to(folder.name)
+    link.replace(folder.with_name("latest"))
+    return Evidence(folder, monotonic)
+
+
+def body_for_events(body: bytes) -> Any:
+    """A body as JSON where it is some, else as text, cut where it is very long."""
+    with suppress(Exception):
+        if len(body) <= MAX_BODY:
+            return strict_json.parse(body)
+    return body[:MAX_BODY].decode(errors="replace")
+
+
+def pretty(document: dict[str, Any]) -> bytes:
+    """JSON for people and programs: indented, in the order given."""
+    import msgspec
+
+    return msgspec.json.format(strict_json.dump(document), indent=2) + b"\n"
+
+
+def _new_folder(parent: Path, stamp: str) -> Path:
+    for number in range(1, 1000):
+        folder = parent / (stamp if number == 1 else f"{stamp}-{number}")
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+    raise FileExistsError(f"{parent / stamp} and 999 more are taken")

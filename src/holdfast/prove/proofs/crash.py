@@ -1,0 +1,37 @@
+"""crash: what was acknowledged before a SIGKILL is known after it."""
+
+from holdfast.prove.checks import answered, came_back, recalls
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, proven
+
+
+async def steps(stage: Stage) -> None:
+    """Tell a name and, as soon as that is acknowledged, kill the target; start it again, ask."""
+    context = stage.new_context()
+    await stage.say("tell", context, f"Hi, my name is {stage.facts.name}.")
+    await stage.kill("kill")
+    if await stage.start("start again"):
+        await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """The target comes back and knows the name."""
+    wrong = (
+        answered(history.turn("tell"))
+        or came_back(history.power("start again"))
+        or recalls(history.turn("ask"), facts.name)
+    )
+    return wrong or proven(f"after SIGKILL and a start the answer names {facts.name}")
+
+
+PROOF = Proof(
+    "crash",
+    "what was acknowledged before a kill is known after it",
+    steps,
+    check,
+    needs=("turn", "name"),
+    restarts=True,
+)

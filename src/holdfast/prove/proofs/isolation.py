@@ -1,0 +1,32 @@
+"""isolation: what was said in one context is not known in another."""
+
+from holdfast.prove.checks import answered, keeps_to_itself
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, proven
+
+
+async def steps(stage: Stage) -> None:
+    """Two contexts, interleaved: a name in each, then the question in each."""
+    one, other = stage.new_context(), stage.new_context()
+    await stage.say("tell one", one, f"Hi, my name is {stage.facts.name}.")
+    await stage.say("tell other", other, f"Hi, my name is {stage.facts.other_name}.")
+    await stage.say("ask one", one, "What's my name?")
+    await stage.say("ask other", other, "What's my name?")
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """Both questions are answered, and neither answer has the other context's name in it."""
+    ask_one, ask_other = history.turn("ask one"), history.turn("ask other")
+    wrong = (
+        answered(ask_one)
+        or answered(ask_other)
+        or keeps_to_itself(ask_one, facts.other_name)
+        or keeps_to_itself(ask_other, facts.name)
+    )
+    return wrong or proven("neither answer has the other's name in it")
+
+
+PROOF = Proof("isolation", "what was said in one context is not known in another", steps, check)

@@ -1,0 +1,35 @@
+"""parallel: of two turns at once in one context, neither is lost."""
+
+import asyncio
+
+from holdfast.prove.checks import answered, recalls
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, proven
+
+
+async def steps(stage: Stage) -> None:
+    """Two facts at the same time in one context; then a question for each."""
+    context = stage.new_context()
+    await asyncio.gather(
+        stage.say("tell name", context, f"My name is {stage.facts.name}."),
+        stage.say("tell color", context, f"My favorite color is {stage.facts.color}."),
+    )
+    await stage.say("ask name", context, "What's my name?")
+    await stage.say("ask color", context, "What is my favorite color?")
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """Both turns are acknowledged and both facts are known."""
+    wrong = (
+        answered(history.turn("tell name"))
+        or answered(history.turn("tell color"))
+        or recalls(history.turn("ask name"), facts.name)
+        or recalls(history.turn("ask color"), facts.color)
+    )
+    return wrong or proven("both facts are known")
+
+
+PROOF = Proof("parallel", "of two turns at once in one context, neither is lost", steps, check)

@@ -1,0 +1,39 @@
+"""restart: what was said before a restart is known after it."""
+
+from holdfast.prove.checks import answered, came_back, recalls
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, proven
+
+
+async def steps(stage: Stage) -> None:
+    """Tell a name, stop the target with SIGTERM, start it again, ask."""
+    context = stage.new_context()
+    await stage.say("tell", context, f"Hi, my name is {stage.facts.name}.")
+    await stage.stop("stop")
+    if await stage.start("start again"):
+        await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """The target comes back and knows the name."""
+    wrong = (
+        answered(history.turn("tell"))
+        or came_back(history.power("start again"))
+        or recalls(history.turn("ask"), facts.name)
+    )
+    trouble = history.power("stop").trouble
+    note = f" (but {trouble})" if trouble else ""
+    return wrong or proven(f"after SIGTERM and a start the answer names {facts.name}{note}")
+
+
+PROOF = Proof(
+    "restart",
+    "what was said before a restart is known after it",
+    steps,
+    check,
+    needs=("turn", "name"),
+    restarts=True,
+)

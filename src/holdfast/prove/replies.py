@@ -1,0 +1,111 @@
+"""What came back from a target, read leniently: a target's mistakes must show, not raise.
+
+A JSON-RPC error, a refused HTTP request and an unreadable body are all *failed replies*: they are answers of
+the target and count against it. A connection that breaks is not a reply at all (see `wire`).
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core import TaskState
+
+FAILURES = frozenset({TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The readable part of one answer. `error` is empty unless the reply failed."""
+
+    text: str = ""
+    state: TaskState | None = None
+    task_id: str | None = None
+    error: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether this is the answer to a turn: some text, from a turn that did not fail."""
+        return not self.error and bool(self.text.strip()) and self.state not in FAILURES
+
+    def describe(self) -> str:
+        """One line for a reader: the error, else the text in quotes and the state."""
+        if self.error:
+            return self.error
+        text = json.dumps(_shorten(self.text), ensure_ascii=False) if self.text.strip() else "an empty answer"
+        if self.state in (None, TaskState.COMPLETED):
+            return text
+        return f"{text} (task {self.state})"
+
+    def describe_task(self) -> str:
+        """One line for a reader of a get-task: the error, else the state."""
+        return self.error or f"a task that is {self.state or 'in no known state'}"
+
+
+def parse(body: bytes) -> Any:
+    """The JSON value of a body, with what no encoding can write (lone surrogates) replaced; else ValueError."""
+    try:
+        document = json.loads(body)
+        return json.loads(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def read(status: int, body: bytes) -> Reply:
+    """The reply in an HTTP answer of any kind."""
+    try:
+        document = parse(body)
+    except ValueError:
+        return Reply(error=f"HTTP {status} with a body that is not JSON: {_shorten(body.decode(errors='replace'))!r}")
+    if not isinstance(document, dict):
+        return Reply(error=f"HTTP {status} with JSON that is not an object: {_shorten(str(document))}")
+    if document.get("error") is not None:
+        return Reply(error=_describe_error(document["error"]))
+    result = document.get("result")
+    if not isinstance(result, dict):
+        return Reply(error=f"HTTP {status} with neither a result nor an error: {_shorten(str(document))}")
+    return _read_result(result)
+
+
+def _read_result(result: dict[str, Any]) -> Reply:
+    inner = next((result[key] for key in ("task", "message") if isinstance(result.get(key), dict)), result)
+    status = inner.get("status")
+    status = status if isinstance(status, dict) else {}
+    # A bare or wrapped Message has no status and names, at most, the task that it belongs to.
+    task_id = inner.get("id") if status else inner.get("taskId")
+    return Reply(
+        text="\n".join(_texts(inner, status)),
+        state=task_state(status.get("state")),
+        task_id=task_id if isinstance(task_id, str) and task_id else None,
+    )
+
+
+def task_state(word: object) -> TaskState | None:
+    """The state in the spelling of either wire version; None for what neither knows."""
+    if not isinstance(word, str):
+        return None
+    plain = word.lower().removeprefix("task_state_").replace("_", "-").replace("cancelled", "canceled")
+    return next((state for state in TaskState if state.value == plain), None)
+
+
+def _texts(inner: dict[str, Any], status: dict[str, Any]) -> Iterator[str]:
+    """The texts of an answer in the order of looking: its parts, its artifacts, its status message."""
+    holders: list[Any] = [inner]
+    artifacts = inner.get("artifacts")
+    holders += artifacts if isinstance(artifacts, list) else []
+    holders.append(status.get("message"))
+    for holder in holders:
+        parts = holder.get("parts") if isinstance(holder, dict) else None
+        for part in parts if isinstance(parts, list) else []:
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
+                yield part["text"]
+
+
+def _describe_error(error: object) -> str:
+    if isinstance(error, dict):
+        return f"JSON-RPC error {error.get('code')}: {_shorten(str(error.get('message')))}"
+    return f"JSON-RPC error: {_shorten(str(error))}"
+
+
+def _shorten(text: str, length: int = 200) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

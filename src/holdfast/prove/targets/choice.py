@@ -1,0 +1,49 @@
+"""Which target was asked for, checked as a whole before anything is started or written."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.core.errors import InvalidInput
+from holdfast.prove.broken.expected import KINDS
+from holdfast.prove.targets.command import split
+from holdfast.prove.targets.url import check_url
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which target was asked for: a URL, a command, or one by name."""
+
+    url: str | None = None
+    command: str | None = None
+    name: str | None = None
+    port: int | None = None
+    store: str | None = None
+    workspace: Path | None = None
+
+
+def check(choice: Choice) -> None:
+    """InvalidInput if the parts of the choice contradict each other or name what is not there."""
+    ways = [choice.url, choice.command, choice.name]
+    if sum(way is not None for way in ways) > 1:
+        raise InvalidInput("--url, --command and --target exclude each other", hint="name one target")
+    if choice.name not in (None, "bundled") and choice.name not in {f"broken:{kind}" for kind in KINDS}:
+        raise InvalidInput(
+            f"there is no target {choice.name!r}",
+            hint="one of bundled, " + ", ".join(f"broken:{kind}" for kind in KINDS),
+        )
+    foreign = choice.url is not None or choice.command is not None
+    if choice.store is not None and (foreign or choice.name not in (None, "bundled")):
+        raise InvalidInput("--store is for the bundled target only", hint="leave out --store")
+    if choice.workspace is not None and not foreign:
+        raise InvalidInput("--workspace is for --url and --command", hint="other targets have one of their own")
+    if choice.url is not None and choice.port is not None:
+        raise InvalidInput("--port is not for --url", hint="write the port into the URL")
+    if choice.command is not None and choice.port is None and "{port}" not in choice.command:
+        raise InvalidInput(
+            "--command needs a port",
+            hint="say where it listens with --port N, or write {port} into the command",
+        )
+    if choice.command is not None:
+        split(choice.command)
+    if choice.url is not None:
+        check_url(choice.url)

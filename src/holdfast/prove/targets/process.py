@@ -1,0 +1,210 @@
+"""A target that is a process of ours, in a session of its own and on a leash (see `leash`).
+
+Its port is checked to be silent before a start and after a kill, so that no verdict is about another process.
+"""
+
+import asyncio
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.prove import leash
+from holdfast.prove.envelopes import WireVersion
+from holdfast.prove.targets.target import NotReady
+from holdfast.prove.wire import TransportFault, Wire
+
+HOST = "127.0.0.1"
+GRACE_SECONDS = 10.0
+SILENCE_SECONDS = 3.0
+LOOK_EVERY_SECONDS = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start a process and how to see that it is ready: one of `ready_paths` answers 200.
+
+    It starts in `folder` (None: where we are) with exactly the environment given.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    port: int
+    ready_paths: tuple[str, ...]
+    workspace: Path | None
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    folder: Path | None = None
+
+
+class ProcessTarget:
+    """Starts, stops and kills what a Launch describes."""
+
+    restartable = True
+
+    def __init__(
+        self, launch: Launch, log_folder: Path, start_seconds: float, grace_seconds: float = GRACE_SECONDS
+    ) -> None:
+        self._launch = launch
+        self._log_folder = log_folder
+        self._start_seconds = start_seconds
+        self._grace_seconds = grace_seconds
+        self._logs: list[Path] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._leash: int | None = None
+        self.name = launch.name
+        self.url = f"http://{HOST}:{launch.port}"
+        self.workspace = launch.workspace
+        self.command_line = shlex.join(launch.command)
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The process, once it was started."""
+        return self._process.pid if self._process else None
+
+    def logs(self) -> list[Path]:
+        """One file per start, oldest first."""
+        return list(self._logs)
+
+    async def start(self) -> None:
+        """Start the process and wait until it is ready; if it is not, it is killed and NotReady says why."""
+        if port_answers(self._launch.port):
+            raise NotReady(
+                f"port {self._launch.port} is taken by another process",
+                hint="stop that process, or name another port with --port",
+            )
+        self._spawn()
+        try:
+            await self._become_ready()
+        except BaseException:
+            self.abandon()
+            raise
+
+    async def ended(self, within: float) -> bool:
+        """Whether the process has ended, or does so within so many seconds."""
+        deadline = time.monotonic() + within
+        while self.running:
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        return True
+
+    async def stop(self) -> str:
+        """SIGTERM to the group; SIGKILL after a grace, which is then said in the answer."""
+        trouble = ""
+        self._signal(signal.SIGTERM)
+        if not await self.ended(self._grace_seconds):
+            trouble = f"still running {self._grace_seconds:g} s after SIGTERM, so it was killed"
+        self.abandon()
+        await self._fall_silent()
+        return trouble
+
+    async def kill(self) -> None:
+        """SIGKILL to the group, at once."""
+        self.abandon()
+        await self._fall_silent()
+
+    def abandon(self) -> None:
+        """SIGKILL to the group and to all that is left of it."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+        if self._leash is not None:
+            os.close(self._leash)
+            self._leash = None
+
+    def _spawn(self) -> None:
+        log = self._log_folder / f"target-{len(self._logs) + 1}.log"
+        self._logs.append(log)
+        reading, writing = os.pipe()
+        try:
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", leash.__file__, str(reading), *self._launch.command],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    pass_fds=(reading,),
+                    cwd=self._launch.folder,
+                    env={**self._launch.environment, "PYTHONUNBUFFERED": "1"},
+                )
+        except BaseException:
+            os.close(writing)
+            raise
+        finally:
+            os.close(reading)
+        self._leash = writing
+
+    async def _become_ready(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + self._start_seconds
+        async with Wire(self.url, WireVersion.V1_0) as wire:
+            while time.monotonic() < deadline:
+                if (code := self._process.poll()) is not None:
+                    raise NotReady(
+                        f"it ended with exit code {code} before it was ready{self._last_words()}",
+                        hint=f"see {self._logs[-1]}",
+                    )
+                if port_answers(self._launch.port) and await self._says_ready(wire):
+                    return
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+        raise NotReady(
+            f"not ready {self._start_seconds:g} s after the start "
+            f"(no 200 from {' or '.join(self._launch.ready_paths)}){self._last_words()}",
+            hint=f"give it more time with --timeout, or see {self._logs[-1]}",
+        )
+
+    async def _says_ready(self, wire: Wire) -> bool:
+        for path in self._launch.ready_paths:
+            with suppress(TransportFault):
+                if (await wire.get(path, within=2.0)).status == 200:
+                    return True
+        return False
+
+    async def _fall_silent(self) -> None:
+        deadline = time.monotonic() + SILENCE_SECONDS
+        while port_answers(self._launch.port):
+            if time.monotonic() > deadline:
+                raise NotReady(
+                    f"port {self._launch.port} still answers although the process was killed",
+                    hint="the command must not put its server into another session (setsid, a daemon)",
+                )
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._leash is not None:
+            # While we hold the leash its watcher is in the group, so the group's id cannot be anyone else's.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+    def _last_words(self) -> str:
+        lines = self._logs[-1].read_text(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f"; its last words: {last}" if last else "; its log is empty"
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def port_answers(port: int) -> bool:
+    """Whether something listens on the port on loopback."""
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((HOST, port)) == 0

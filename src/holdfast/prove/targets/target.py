@@ -1,0 +1,76 @@
+"""What the proof needs of a target: a URL, and a way to start, stop and kill it where there is one."""
+
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from holdfast.core import HoldfastError
+
+
+class NotReady(HoldfastError):
+    """The target could not be started, or not brought to an end."""
+
+    code: ClassVar[str] = "target_not_ready"
+    status: ClassVar[int] = 503
+
+
+class Target(Protocol):
+    """An agent runtime under proof."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a report."""
+        ...
+
+    @property
+    def command_line(self) -> str:
+        """How it is started, if it is ours; else empty."""
+        ...
+
+    @property
+    def url(self) -> str:
+        """Where it answers; the same after every start."""
+        ...
+
+    @property
+    def workspace(self) -> Path | None:
+        """The folder in which its tools work, if it can be seen from here."""
+        ...
+
+    @property
+    def restartable(self) -> bool:
+        """Whether start, stop and kill can be called."""
+        ...
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and has not ended, as far as can be told."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """The process, if it is ours."""
+        ...
+
+    def logs(self) -> list[Path]:
+        """Its log files, one per start, oldest first."""
+        ...
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready; NotReady says why it is not."""
+        ...
+
+    async def ended(self, within: float) -> bool:
+        """Whether it has ended, or does so within so many seconds; one that is not ours never has."""
+        ...
+
+    async def stop(self) -> str:
+        """Ask it to end (SIGTERM) and wait until it has; returns what went wrong, empty if nothing did."""
+        ...
+
+    async def kill(self) -> None:
+        """End it at once (SIGKILL); nothing answers at its URL afterwards, else NotReady."""
+        ...
+
+    def abandon(self) -> None:
+        """Whatever its condition, leave nothing behind; does not wait for anything but the dead."""
+        ...

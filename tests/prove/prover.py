@@ -1,0 +1,86 @@
+"""Running `holdfast prove` as a user does, and looking at processes, for the tests in this folder."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 30.0
+# A proxy that nobody runs: a proof that sent its loopback traffic there would fail.
+DEAD_PROXY = {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "NO_PROXY": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """How a run of the command ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What --json printed."""
+        summary: dict[str, Any] = json.loads(self.stdout)
+        return summary
+
+    def verdicts(self) -> dict[str, str]:
+        """The verdict of each proof."""
+        return {proof["name"]: proof["verdict"] for proof in self.summary["proofs"]}
+
+
+def command(*arguments: str, artifacts: Path) -> list[str]:
+    """The command line of a run whose evidence goes below `artifacts`."""
+    return [sys.executable, "-m", "holdfast", "prove", "--artifacts", str(artifacts), *arguments]
+
+
+def prove(*arguments: str, artifacts: Path, columns: int = 80, environment: dict[str, str] | None = None) -> Proved:
+    """Run the command to its end."""
+    done = subprocess.run(
+        command(*arguments, artifacts=artifacts),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **DEAD_PROXY, "COLUMNS": str(columns), **(environment or {})},
+    )
+    return Proved(done.returncode, done.stdout, done.stderr)
+
+
+def wait_for(look: Callable[[], T | None]) -> T:
+    """What `look` finds, as soon as it finds something."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"nothing was found within {PATIENCE_SECONDS:g} s")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in {"Z", "X"}
+
+
+def gone(pid: int) -> bool | None:
+    """True once the process has ended, for `wait_for`."""
+    return None if alive(pid) else True
+
+
+def events(artifacts: Path) -> list[dict[str, Any]]:
+    """The events of the newest run so far."""
+    path = artifacts / "prove" / "latest" / "events.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]

@@ -1,0 +1,179 @@
+"""`holdfast prove` as a user meets it: options, exit codes, output and evidence."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.prove.prover import DEAD_PROXY, command, events, prove, wait_for
+
+from holdfast.prove.proofs import catalogue
+from holdfast.prove.targets.process import free_port, port_answers
+
+ESCAPE = "\x1b["
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The URL and the workspace of an honest runtime that somebody else started."""
+    port, data = free_port(), tmp_path_factory.mktemp("running")
+    (data / "workspace").mkdir()
+    arguments = [sys.executable, "-m", "holdfast.prove.broken", "none", "--port", str(port), "--data", str(data)]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: port_answers(port) or None)
+        yield f"http://127.0.0.1:{port}", data / "workspace"
+        process.terminate()
+
+
+def test_a_target_that_runs_elsewhere_is_not_restarted(running: tuple[str, Path], tmp_path: Path) -> None:
+    url, workspace = running
+    proved = prove("--url", url, "--workspace", str(workspace), "--json", artifacts=tmp_path)
+    assert proved.exit_code == 0
+    assert set(proved.verdicts()) == {"name", "isolation", "duplicate", "parallel"}
+    assert set(proved.summary["left_out"]) == {"restart", "crash", "crash-mid-turn"}
+
+
+def test_a_restart_that_was_asked_for_and_cannot_be_done_is_inconclusive(
+    running: tuple[str, Path], tmp_path: Path
+) -> None:
+    proved = prove("--url", running[0], "--only", "crash", artifacts=tmp_path)
+    assert proved.exit_code == 3
+    assert re.search(r"crash +inconclusive", proved.stdout)
+
+
+def test_an_effect_that_cannot_be_seen_is_inconclusive(running: tuple[str, Path], tmp_path: Path) -> None:
+    proved = prove("--url", running[0], "--only", "duplicate", artifacts=tmp_path)
+    assert proved.exit_code == 3
+    assert "--workspace DIR" in proved.stdout
+
+
+def test_the_same_seed_may_be_used_again_on_a_target_that_remembers(running: tuple[str, Path], tmp_path: Path) -> None:
+    url, workspace = running
+    for _ in range(2):
+        arguments = ("--url", url, "--workspace", str(workspace), "--seed", "0", "--only", "name,duplicate")
+        proved = prove(*arguments, artifacts=tmp_path)
+        assert proved.exit_code == 0
+        assert "the answer names Hongming" in proved.stdout
+
+
+def test_the_wrong_path_is_a_failure_of_the_target_and_not_of_the_surroundings(
+    running: tuple[str, Path], tmp_path: Path
+) -> None:
+    proved = prove("--url", running[0] + "/elsewhere", "--json", artifacts=tmp_path)
+    assert proved.exit_code == 1
+    assert [found["verdict"] for found in proved.summary["prerequisites"]] == ["proven", "disproven", "not reached"]
+    assert set(proved.verdicts().values()) == {"not reached"}
+
+
+def test_nobody_at_the_url_is_a_fault(tmp_path: Path) -> None:
+    proved = prove("--url", f"http://127.0.0.1:{free_port()}", artifacts=tmp_path)
+    assert proved.exit_code == 2
+    assert "FAULT" in proved.stdout
+    assert "needs reachable" in proved.stdout
+
+
+def test_any_command_can_be_proven(tmp_path: Path) -> None:
+    workspace = tmp_path / "data" / "workspace"
+    workspace.mkdir(parents=True)
+    line = f"{sys.executable} -m holdfast.prove.broken none --port {{port}} --data {workspace.parent}"
+    proved = prove("--command", line, "--workspace", str(workspace), "--json", artifacts=tmp_path)
+    assert proved.exit_code == 0
+    assert proved.verdicts() == dict.fromkeys(catalogue(), "proven")
+
+
+def test_a_terminal_that_knows_ascii_only_is_no_obstacle(tmp_path: Path) -> None:
+    arguments = ("--target", "broken:task-keyed", "--only", "name")
+    proved = prove(*arguments, artifacts=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
+    assert proved.exit_code == 1
+    assert "an answer to ?What's my name??" in proved.stdout
+
+
+def test_a_run_leaves_evidence(tmp_path: Path) -> None:
+    root = tmp_path / ".artifacts"
+    proved = prove("--target", "broken:memory-only", "--only", "crash", "--seed", "7", "--json", artifacts=root)
+    folder = Path(proved.summary["evidence"])
+    assert proved.exit_code == 1
+    assert (root / ".gitignore").read_text() == "*\n"
+    assert (root / "prove" / "latest").resolve() == folder.resolve()
+    assert json.loads((folder / "summary.json").read_bytes()) == proved.summary
+    assert proved.summary["seed"] == 7
+    assert "holdfast.prove.broken memory-only" in proved.summary["target"]["command"]
+    assert proved.summary["arguments"]["only"] == "crash"
+    assert proved.summary["logs"] == ["target-1.log", "target-2.log"]
+    assert all((folder / log).stat().st_size for log in proved.summary["logs"])
+    told = [(event["proof"], event["event"]) for event in events(root) if event["proof"] == "crash"]
+    exchange = [("crash", "request"), ("crash", "answer")]
+    power = [("crash", "kill"), ("crash", "killed"), ("crash", "start"), ("crash", "ready")]
+    assert told == [*exchange, *power, *exchange, ("crash", "verdict")]
+    numbers = [event["n"] for event in events(root)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("rich", [True, False])
+@pytest.mark.parametrize("columns", [60, 200])
+def test_the_table_fits_the_terminal(running: tuple[str, Path], tmp_path: Path, columns: int, rich: bool) -> None:
+    without = "import sys; sys.modules['rich'] = None; from holdfast.cli import main; main()"
+    words = command("--url", running[0], "--only", "name,isolation", artifacts=tmp_path)
+    start = words[:3] if rich else [sys.executable, "-c", without]
+    done = subprocess.run(
+        [*start, *words[3:]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **DEAD_PROXY, "COLUMNS": str(columns)},
+    )
+    assert done.returncode == 0
+    shown = done.stdout.partition("\n\n")[0].splitlines()
+    assert shown[0].split() == ["proof", "verdict", "s", "reason"]
+    assert max(len(line) for line in shown) <= columns
+    assert len(shown) == 3 or columns == 60
+    assert "PROVEN in" in done.stdout
+    assert ESCAPE not in done.stdout + done.stderr
+
+
+def test_colour_is_for_terminals_that_want_it(running: tuple[str, Path], tmp_path: Path) -> None:
+    forced = {"FORCE_COLOR": "1", "TERM": "xterm"}
+    arguments = ("--url", running[0], "--only", "name")
+    green = "\x1b[32m"
+    assert green in prove(*arguments, artifacts=tmp_path, environment=forced).stdout
+    assert green not in prove(*arguments, artifacts=tmp_path, environment={**forced, "NO_COLOR": "1"}).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--only", "telepathy"), "there is no proof named telepathy"),
+        (("--only", " ,"), "--only names no proof"),
+        (("--target", "broken:everything"), "there is no target 'broken:everything'"),
+        (("--url", "http://h", "--command", "x"), "exclude each other"),
+        (("--url", "ftp://h"), "is not an http or https URL"),
+        (("--url", "http://h", "--port", "80"), "--port is not for --url"),
+        (("--url", "http://h", "--store", "sqlite://"), "--store is for the bundled target only"),
+        (("--command", "serve"), "--command needs a port"),
+        (("--command", "'", "--port", "80"), "cannot be split"),
+        (("--workspace", "."), "--workspace is for --url and --command"),
+        (("--wire", "2.0"), "'2.0' is not one of"),
+        (("--timeout", "0"), "0.0 is not in the range"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_a_hint(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    proved = prove(*arguments, artifacts=tmp_path / "none")
+    assert proved.exit_code == 2
+    assert said in proved.stderr
+    assert proved.stdout == ""
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_list_names_every_proof_and_every_broken_target(tmp_path: Path) -> None:
+    listed = prove("--list", artifacts=tmp_path, columns=60)
+    assert listed.exit_code == 0
+    assert all(name in listed.stdout for name in (*catalogue(), "broken:ack-before-commit"))
+    document = prove("--list", "--json", artifacts=tmp_path).summary
+    assert [proof["name"] for proof in document["proofs"]] == list(catalogue())
+    keyed = next(kind for kind in document["broken"] if kind["kind"] == "task-keyed")
+    assert set(keyed["disproven"]) == {"name", "parallel"}
+    assert set(keyed["not_reached"]) == {"restart", "crash"}
