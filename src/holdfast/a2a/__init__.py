@@ -1,0 +1,34 @@
+"""A2A 0.3 and 1.0 in front of durable sessions: an agent is one function, and its conversations survive.
+
+An agent that echoes, as a process of its own:
+
+    from collections.abc import AsyncIterator
+
+    from holdfast.a2a import Turn, serve
+
+
+    async def echo(turn: Turn) -> AsyncIterator[str]:
+        yield f"{len(turn.history) // 2 + 1}: {turn.text}"
+
+
+    if __name__ == "__main__":
+        serve(echo, port=8000)
+"""
+
+from holdfast.a2a.handler import Handler, PastMessage, Turn
+from holdfast.a2a.serve import serve
+from holdfast.a2a.server import A2AServer
+from holdfast.a2a.wire import DataPart, FilePart, Part, Role, TextPart
+
+__all__ = [
+    "A2AServer",
+    "DataPart",
+    "FilePart",
+    "Handler",
+    "Part",
+    "PastMessage",
+    "Role",
+    "TextPart",
+    "Turn",
+    "serve",
+]

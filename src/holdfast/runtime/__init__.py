@@ -1,0 +1,5 @@
+"""The bundled agent: a small turn loop over a model and its tools, as a handler for A2A."""
+
+from holdfast.runtime.agent import bundled_agent
+
+__all__ = ["bundled_agent"]

@@ -1,0 +1,171 @@
+"""What a killed or stopped server leaves: every task ends, and the conversation goes on."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.a2a import stubborn_agent
+from tests.a2a.harness import SECONDS, Client, Gate, listening, message, running, tell, until, words
+
+from holdfast.a2a import A2AServer
+from holdfast.core import NewEvent, SystemClock, types
+from holdfast.store import Store, open_store
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.ahead = 0
+
+    def now(self) -> int:
+        return SystemClock().now() + self.ahead
+
+
+@asynccontextmanager
+async def process(data: Path, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A server process that answers; killed at the end if it still runs."""
+    child = await asyncio.create_subprocess_exec(sys.executable, stubborn_agent.__file__, str(data), str(port))
+    try:
+        async with asyncio.timeout(SECONDS), httpx2.AsyncClient(trust_env=False) as http:
+            while True:
+                try:
+                    await http.get(f"http://127.0.0.1:{port}/agent-card")
+                    break
+                except httpx2.TransportError:
+                    assert child.returncode is None
+                    await asyncio.sleep(0.02)
+        yield child
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        number: int = listener.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+async def client(port: int) -> AsyncIterator[Client]:
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS, limits=limits) as http:
+        yield Client(f"http://127.0.0.1:{port}", http)
+
+
+async def working(data: Path) -> None:
+    """Wait until the agent is in the middle of the turn that it never ends."""
+
+    async def waiting() -> bool:
+        return (data / "workspace" / "waiting").exists()
+
+    await until(waiting)
+
+
+async def test_after_a_kill_the_running_task_fails_and_the_conversation_goes_on(
+    tmp_path: Path, port: int, client: Client
+) -> None:
+    async with process(tmp_path, port) as child:
+        await client.send("one", message_id="m1")
+        cut = await client.send("wait", message_id="m2", wait=False)
+        queued = await client.send("never", message_id="m3", wait=False)
+        await working(tmp_path)
+        child.kill()
+        await child.wait()
+    async with process(tmp_path, port):
+        for left in (cut, queued):
+            task = await client.ended(left["id"])
+            assert task["status"]["state"] == "failed"
+            assert "interrupted by a restart" in task["status"]["message"]["parts"][0]["text"]
+        assert (await client.send("wait", message_id="m2"))["id"] == cut["id"]
+        assert words(await client.send("two", message_id="m4")) == "one | one | wait | never | two"
+
+
+async def test_a_stopped_process_exits_well_and_fails_what_still_runs(
+    tmp_path: Path, port: int, client: Client
+) -> None:
+    async with process(tmp_path, port) as child:
+        await client.send("one", message_id="m1")
+        waiting = asyncio.create_task(client.call("message/send", message("wait", message_id="m2")))
+        await working(tmp_path)
+        child.send_signal(signal.SIGTERM)
+        task = (await waiting)["result"]
+        assert task["status"]["state"] == "failed"
+        assert "the server stopped" in task["status"]["message"]["parts"][0]["text"]
+        assert await child.wait() == 0
+    async with process(tmp_path, port):
+        assert words(await client.send("two", message_id="m3")) == "one | one | wait | two"
+
+
+async def test_one_folder_has_one_server(tmp_path: Path, port: int) -> None:
+    async with process(tmp_path, port):
+        second = await asyncio.create_subprocess_exec(
+            sys.executable, stubborn_agent.__file__, str(tmp_path), "0", stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await second.communicate()
+    assert second.returncode == 1
+    assert b"another server holds the folder" in said
+
+
+async def begin(store: Store, task_id: str, owner: str) -> None:
+    event = NewEvent(types.MESSAGE, {"role": "user", "taskId": task_id, "parts": [{"text": "left"}]})
+    key = await store.keys.resolve("agent:main:a2a:c", session_id="agent:main:a2a:c")
+    await store.tasks.begin(key.session_id, task_id, "c", event, owner=owner)
+
+
+async def test_a_task_is_left_alone_until_its_owner_is_silent(sqlite_url: str) -> None:
+    clock = Clock()
+    async with await open_store(sqlite_url, clock=clock) as store:
+        await store.tasks.beat("elsewhere", 60_000)
+        await begin(store, "t1", "elsewhere")
+        async with running(store, tell, alone=False) as client:
+            await client.send("one", "another context")
+            assert (await client.get("t1"))["status"]["state"] == "submitted"
+            clock.ahead = 120_000
+            assert (await client.ended("t1"))["status"]["state"] == "failed"
+
+
+async def test_a_server_that_is_alone_declares_all_others_dead(store: Store) -> None:
+    await store.tasks.beat("elsewhere", 600_000)
+    await store.leases.acquire("agent:main:a2a:c", "elsewhere", 600_000)
+    await begin(store, "t1", "elsewhere")
+    async with running(store, tell, alone=True) as client:
+        assert (await client.ended("t1"))["status"]["state"] == "failed"
+        assert words(await client.send("one")) == "user:left | one"
+
+
+async def test_orphans_of_every_tenant_are_ended(store: Store) -> None:
+    other = store.for_tenant("other")
+    await begin(other, "t1", "dead")
+    async with running(store, tell):
+
+        async def failed() -> bool:
+            return (await other.tasks.get("t1")).state.value == "failed"
+
+        await until(failed)
+
+
+async def test_stop_gives_running_turns_their_grace_and_takes_no_new_ones(store: Store, tmp_path: Path) -> None:
+    gate = Gate()
+    server = A2AServer(store, gate, version="1", workspace=tmp_path, url="http://127.0.0.1:1")
+    await server.start(alone=True)
+    async with listening(server) as client:
+        sent = asyncio.create_task(client.send("one"))
+        await gate.seen(1)
+        stopping = asyncio.create_task(server.stop(SECONDS))
+        envelope = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": message("two", "d")}
+        refused = await client.http.post(client.url + "/a2a", json=envelope)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, -32603)
+        gate.let(9)
+        assert words(await sent) == "did one"
+        await stopping
+    assert [turn.text for turn in gate.turns] == ["one"]
