@@ -16,6 +16,7 @@ from holdfast.core.errors import (
     NotFound,
     StaleState,
     StaleWriter,
+    TaskEnded,
     TooLarge,
 )
 from holdfast.store import NewEvent, Store, TaskState, open_store
@@ -312,7 +313,7 @@ async def test_a_task_lives_in_its_conversation(store: Store) -> None:
     assert await store.tasks.get("t1") == done
     roles = [event.value()["role"] for event in await store.read("s", types=["message"])]
     assert roles == ["user", "agent"]
-    with pytest.raises(Conflict):
+    with pytest.raises(TaskEnded):
         await store.tasks.update(done, TaskState.WORKING)
     with pytest.raises(NotFound):
         await store.tasks.get("t2")

@@ -8,7 +8,7 @@ from holdfast.a2a.persist import until_written
 from holdfast.a2a.records import artifact_record, message_record
 from holdfast.a2a.wire import Artifact, Message, Role, TextPart
 from holdfast.core import IdSource, Lease, NewEvent, Task, TaskState, types
-from holdfast.core.errors import Conflict, LeaseLost
+from holdfast.core.errors import TaskEnded
 from holdfast.store import Store
 
 log = logging.getLogger("holdfast.a2a")
@@ -44,10 +44,8 @@ async def record(store: Store, task: Task, ending: Ending, lease: Lease) -> None
         await until_written(
             lambda: store.tasks.update(task, ending.state, ending.changes, messages=ending.messages, lease=lease)
         )
-    except LeaseLost:
-        raise
-    except Conflict as conflict:
-        log.info("task %s keeps its first end: %s", task.task_id, conflict)
+    except TaskEnded as ended:
+        log.info("task %s keeps its first end: %s", task.task_id, ended)
 
 
 def _said(task: Task, text: str, ids: IdSource) -> Message:

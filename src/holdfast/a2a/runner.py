@@ -15,7 +15,7 @@ from holdfast.a2a.persist import until_written
 from holdfast.a2a.turn_queue import LEASE_MS, TurnQueue
 from holdfast.a2a.wire import Message, text_of
 from holdfast.core import HoldfastError, IdSource, Lease, Task, TaskState
-from holdfast.core.errors import Conflict, LeaseLost
+from holdfast.core.errors import LeaseLost, TaskEnded
 from holdfast.store import Store
 
 RENEW_SECONDS = 1.0
@@ -73,9 +73,7 @@ class TurnRunner:
         changes = {"messageSeq": past.message_seq}
         try:
             await until_written(lambda: self._store.tasks.update(task, TaskState.WORKING, changes, lease=lease))
-        except LeaseLost:
-            raise
-        except Conflict:
+        except TaskEnded:
             return  # it was canceled, or given up for dead, while it waited
         turn = Turn(
             task.context_id,

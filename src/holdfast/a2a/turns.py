@@ -20,7 +20,7 @@ from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.runner import CANCELED, TurnRunner
 from holdfast.a2a.wire import Message, SendRequest, TaskRequest, TaskView
 from holdfast.core import IdSource, NewEvent, Task, TaskState, types
-from holdfast.core.errors import Closing, Conflict, NotFound, OutcomeUnknown
+from holdfast.core.errors import Closing, NotFound, OutcomeUnknown, TaskEnded
 from holdfast.core.ids import check_name, session_id_for
 from holdfast.store import Store
 from holdfast.store.tasks import Begun
@@ -82,7 +82,7 @@ class Turns:
         ending = broken_off(task, TaskState.CANCELED, CANCELED, self._ids)
         try:
             task = await self._store.tasks.update(task, ending.state, ending.changes)
-        except Conflict:
+        except TaskEnded:
             raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
         self._runner.cancel(task.task_id)
         return await self._view(task, request.history_length)

@@ -91,6 +91,13 @@ class LeaseLost(Conflict):
     hint = "acquire the lease again and read what happened since"
 
 
+class TaskEnded(Conflict):
+    """The task has ended, and an ended task never changes."""
+
+    code = "task_ended"
+    hint = "send a new message in the same context: it begins a new task"
+
+
 class SessionGone(HoldfastError):
     """The session was deleted; its id is never used again."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import Conflict, NotFound
+from holdfast.core.errors import NotFound, TaskEnded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
@@ -113,7 +113,7 @@ class Tasks(Part):
             if find_replays(tx, head, events[-1:]):
                 return now
             if now.state.terminal:
-                raise Conflict(f"task {task.task_id} has ended ({now.state.value})", state=now.state.value)
+                raise TaskEnded(f"task {task.task_id} has ended ({now.state.value})", state=now.state.value)
             if lease is not None:
                 check_lease(tx, head, lease)
             append(tx, self.tenant, task.session_id, events)
