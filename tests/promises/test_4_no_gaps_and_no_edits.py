@@ -1,5 +1,6 @@
 """Promise 4: the log has no gaps and no edits."""
 
+import asyncio
 import hashlib
 import json
 
@@ -98,3 +99,13 @@ async def test_verify_derives_the_rows_beside_the_log_again(store_url: str, edit
         blob = "x'7B7D'" if store_url.startswith("sqlite") else "'\\x7b7d'::bytea"
         change(store_url, edit.format(blob=blob))
         assert (await store.verification.session("s")).problem is not None
+
+
+async def test_verify_catches_up_with_a_session_that_is_being_written(store: Store) -> None:
+    await store.append("s", [NewEvent("t", n) for n in range(100)])
+    verifying = asyncio.create_task(store.verification.session("s"))
+    for n in range(50):
+        await store.state.patch("s", {"n": n})
+    verified = await verifying
+    assert verified.problem is None
+    assert (await store.verification.session("s")).events == 150

@@ -48,20 +48,24 @@ class Verification(Part):
         head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
         after, projection, prev = 0, Projection(), GENESIS
         try:
-            while after < head.seq:
-                page = await self.workers.read(
-                    lambda tx, after=after: read(tx, head, after, None, PAGE)  # type: ignore[misc]
+            while True:
+                while after < head.seq:
+                    page = await self.workers.read(
+                        lambda tx, head=head, after=after: read(tx, head, after, None, PAGE)  # type: ignore[misc]
+                    )
+                    for event in page:
+                        projection = fold(projection, event)
+                    after, prev = page[-1].seq, page[-1].hash
+                if prev != head.hash:
+                    raise Corrupt(f"the session's head is not the hash of event {head.seq}", seq=head.seq)
+                now = await self.workers.read(
+                    lambda tx, head=head, derived=projection: self._compare(tx, session_id, head, derived)  # type: ignore[misc]
                 )
-                for event in page:
-                    projection = fold(projection, event)
-                after, prev = page[-1].seq, page[-1].hash
-            if prev != head.hash:
-                raise Corrupt(f"the session's head is not the hash of event {head.seq}", seq=head.seq)
-            await self.workers.read(lambda tx: self._compare(tx, session_id, head, projection))
+                if now == head:
+                    return Verified(session_id, head.seq, head.hash.hex())
+                head = now
         except Corrupt as error:
-            seq = error.details.get("seq")
-            return Verified(session_id, head.seq, head.hash.hex(), error.message, seq)
-        return Verified(session_id, head.seq, head.hash.hex())
+            return Verified(session_id, head.seq, head.hash.hex(), error.message, error.details.get("seq"))
 
     async def sessions(self, after: str | None = None) -> list[str]:
         """The ids of the next sessions to verify, oldest first; empty at the end."""
@@ -82,11 +86,11 @@ class Verification(Part):
         except HoldfastError as error:
             return [error.message]
 
-    def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection) -> None:
-        """Compare the rows with what the events say, unless the session has moved on meanwhile."""
+    def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection) -> Head:
+        """Compare the rows with what the events say; the head as it is now, and no more if that has moved on."""
         now = existing_head(tx, self.tenant, session_id)
-        if now.seq != head.seq:
-            return
+        if now.seq > head.seq:
+            return now
         for sql, what in ((COUNT, "events"), (COUNT_IDENTITIES, "identity rows")):
             row = tx.one(sql, head.session_no)
             if row is None or row[0] != head.seq:
@@ -101,3 +105,4 @@ class Verification(Part):
         tasks = {row[0]: TaskFacts(row[1], TaskState(row[2]), strict_json.parse(row[3]), row[4]) for row in rows}
         if tasks != derived.tasks:
             raise Corrupt("the session's tasks are not what its events say")
+        return now
