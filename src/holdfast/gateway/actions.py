@@ -1,0 +1,151 @@
+"""Actions: append one, append a batch, read a window. These are the busy routes, so they are plain ones.
+
+An answer that says 201 or 200 means that the events are durable. The same key, or event id, again is answered 200
+with the first result.
+"""
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.core import NewEvent
+from holdfast.core.clock import from_iso, to_iso
+from holdfast.core.errors import InvalidInput
+from holdfast.gateway import window
+from holdfast.gateway.answers import json_answer
+from holdfast.gateway.body import parse_action, parse_actions, query_parser, read_body
+from holdfast.gateway.operations import Operation
+from holdfast.gateway.wire import (
+    ActionPage,
+    ActionsQuery,
+    BatchQuery,
+    BatchWritten,
+    NewAction,
+    WriteQuery,
+    Written,
+    action,
+)
+from holdfast.store import Store
+
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: what ISO 8601 can say."""
+
+IDEMPOTENCY_KEY = "idempotency-key"
+
+_write_query = query_parser(WriteQuery)
+_batch_query = query_parser(BatchQuery)
+_actions_query = query_parser(ActionsQuery)
+
+
+class Actions:
+    """The routes of `/api/actions`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def operations(self) -> list[Operation]:
+        """What is served, in the order of matching."""
+        return [
+            Operation(
+                "POST",
+                "/api/actions/{session_id}",
+                self.append,
+                "Append an action",
+                query=WriteQuery,
+                body=NewAction,
+                answers={201: Written, 200: Written},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
+                "POST",
+                "/api/actions/{session_id}/batch",
+                self.append_batch,
+                "Append actions, all or none",
+                query=BatchQuery,
+                body=list[NewAction],
+                lines_of=NewAction,
+                answers={201: BatchWritten, 200: BatchWritten},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
+                "GET",
+                "/api/actions/{session_id}",
+                self.read,
+                "Read actions: the newest, or those after a seq",
+                query=ActionsQuery,
+                answers={200: ActionPage},
+            ),
+        ]
+
+    async def append(self, request: Request) -> Response:
+        """Append one action."""
+        query = _write_query(request.query_params)
+        body = await read_body(request, parse_action)
+        done = await self._store.append(
+            request.path_params["session_id"],
+            [new_event(body, body.idempotency_key or request.headers.get(IDEMPOTENCY_KEY))],
+            expected_seq=body.expected_seq,
+            create=query.create,
+        )
+        written = Written(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
+        return json_answer(written, 200 if done.replayed else 201)
+
+    async def append_batch(self, request: Request) -> Response:
+        """Append the actions of a batch in one write."""
+        query = _batch_query(request.query_params)
+        bodies = await read_body(request, parse_actions)
+        done = await self._store.append(
+            request.path_params["session_id"],
+            keyed(bodies, request.headers.get(IDEMPOTENCY_KEY)),
+            expected_seq=expectation(bodies, query.expected_seq),
+            create=query.create,
+        )
+        written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
+        return json_answer(written, 200 if done.replayed == len(bodies) else 201)
+
+    async def read(self, request: Request) -> Response:
+        """Read a window of actions."""
+        query = _actions_query(request.query_params)
+        session_id = request.path_params["session_id"]
+        wanted = window.of_types(query.type)
+        if query.after is None:
+            found = await window.newest(self._store, session_id, query.limit, query.before, wanted)
+        else:
+            found = await window.following(self._store, session_id, query.limit, query.after, query.before, wanted)
+        return json_answer(ActionPage([action(event) for event in found.events], found.cursor))
+
+
+def new_event(body: NewAction, key: str | None) -> NewEvent:
+    """The event that a body asks for."""
+    return NewEvent(
+        body.type, bytes(body.details), body.event_id, key or None, body.parent_id, milliseconds(body.timestamp)
+    )
+
+
+def keyed(bodies: Sequence[NewAction], key: str | None) -> list[NewEvent]:
+    """The events of a batch; a key for the whole batch gives each event without one its own."""
+    return [
+        new_event(body, body.idempotency_key or (f"{key}#{number}" if key else None))
+        for number, body in enumerate(bodies)
+    ]
+
+
+def expectation(bodies: Sequence[NewAction], expected_seq: int | None) -> int | None:
+    """What the batch expects: the query's, or its first action's; a later action cannot expect anything."""
+    if any(body.expected_seq is not None for body in bodies[1:]):
+        raise InvalidInput(
+            "only the first action of a batch can have an expectedSeq", hint="a batch is one write: say it once"
+        )
+    first = bodies[0].expected_seq if bodies else None
+    return expected_seq if expected_seq is not None else first
+
+
+def milliseconds(timestamp: str | float | None) -> int | None:
+    """A timestamp of a body as the store keeps it; None is now."""
+    if timestamp is None:
+        return None
+    found = from_iso(timestamp) if isinstance(timestamp, str) else int(timestamp)
+    if not 0 <= found <= LAST_MS:
+        raise InvalidInput(f"the timestamp {timestamp!r:.80} is not between 1970 and 9999")
+    return found

@@ -1,0 +1,93 @@
+"""Requests read once and strictly: the body by the JSON rules of the store, then into its type.
+
+A large body is parsed on a thread of its own, so that nobody else waits for it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidInput, InvalidJson
+from holdfast.gateway.wire import NewAction
+
+LARGE = 128 * 1024
+BLANK = b" \t\r\n"
+
+Result = TypeVar("Result")
+Shape = TypeVar("Shape")
+
+_action = msgspec.json.Decoder(NewAction).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+async def read_body(request: Request, parse: Callable[[bytes], Result]) -> Result:
+    """What `parse` makes of the request's body."""
+    raw = await request.body()
+    return await asyncio.to_thread(parse, raw) if len(raw) > LARGE else parse(raw)
+
+
+def parse_action(raw: bytes) -> NewAction:
+    """The body of one action; its details are the very bytes that came."""
+    strict_json.parse(raw)
+    try:
+        return _action(raw)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"not an action: {error}", hint='for example {"type":"note","details":{}}') from None
+
+
+def parse_actions(raw: bytes) -> list[NewAction]:
+    """The body of a batch: a JSON array, or one action per line."""
+    if raw.lstrip(BLANK).startswith(b"["):
+        return [_at(f"item {number}", item) for number, item in enumerate(_items(raw), 1)]
+    lines = enumerate(raw.split(b"\n"), 1)
+    return [_at(f"line {number}", line) for number, line in lines if line.strip(BLANK)]
+
+
+def parse_into(shape: type[Shape]) -> Callable[[bytes], Shape]:
+    """A parser of bodies of this type."""
+
+    return lambda raw: shaped(strict_json.parse(raw), shape)
+
+
+def shaped(value: Any, shape: type[Shape]) -> Shape:
+    """The value as this type, or InvalidInput."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"the body does not fit: {error}") from None
+
+
+def query_parser(shape: type[Shape]) -> Callable[[QueryParams], Shape]:
+    """A parser of queries of this type; what the type does not name, and what is empty, is ignored."""
+    fields = msgspec.inspect.type_info(shape).fields  # type: ignore[attr-defined]
+    repeated = {field.encode_name for field in fields if "ListType" in repr(field.type)}
+
+    def parse(params: QueryParams) -> Shape:
+        found: dict[str, Any] = {
+            name: params.getlist(name) if name in repeated else value for name, value in params.items() if value
+        }
+        try:
+            return msgspec.convert(found, shape, strict=False)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"the query does not fit: {error}") from None
+
+    return parse
+
+
+def _at(where: str, raw: bytes) -> NewAction:
+    try:
+        return parse_action(raw)
+    except InvalidInput as error:
+        raise type(error)(f"{where}: {error.message}", hint=error.hint, **error.details) from None
+
+
+def _items(raw: bytes) -> list[bytes]:
+    try:
+        return [bytes(item) for item in _array(raw)]
+    except msgspec.DecodeError as error:
+        raise InvalidJson(f"not JSON: {error}", reason="syntax") from None

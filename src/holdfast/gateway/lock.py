@@ -1,0 +1,68 @@
+"""The lock that keeps a store to one gateway: a file beside the store, locked for as long as the gateway lives.
+
+The kernel lets go of it when the process ends, however it ends. What is written in it, pid and URL, tells others
+where the gateway is; it is empty when there is none.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidJson, StoreInUse, StoreUnavailable
+
+
+class GatewayLock:
+    """The lock at a path, held from entering to leaving."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = -1
+
+    def __enter__(self) -> "GatewayLock":
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"cannot use {self.path}: {error.strerror}", hint="name a folder that can be written"
+            ) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._file)
+            raise in_use(self.path) from None
+        os.ftruncate(self._file, 0)
+        return self
+
+    def say(self, holder: dict[str, Any]) -> None:
+        """Tell others who holds the lock."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, strict_json.dump(holder) + b"\n", 0)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.ftruncate(self._file, 0)
+        os.close(self._file)
+
+
+def holder_of(path: Path) -> dict[str, Any]:
+    """What the holder says of itself; nothing if it has not said it yet."""
+    try:
+        found = strict_json.parse(path.read_bytes())
+    except (OSError, InvalidJson):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def in_use(path: Path) -> StoreInUse:
+    """The refusal that names the holder."""
+    holder = holder_of(path)
+    if not holder:
+        return StoreInUse(f"another gateway that is just starting holds {path}", lock=str(path))
+    return StoreInUse(
+        f"the gateway at {holder.get('url')} (pid {holder.get('pid')}) holds {path}", lock=str(path), **holder
+    )

@@ -1,0 +1,50 @@
+"""The OpenAPI document: FastAPI's, completed with the plain routes and cleared of what we do not do.
+
+Every operation names the types it answers with and the one shape of a problem. Validation errors are problems like
+any other, so FastAPI's own shape for them is taken out.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI
+from msgspec import Struct
+
+from holdfast.gateway import wire
+from holdfast.gateway.operations import Operation, answers, components, request_body
+
+SHAPES = [
+    shape
+    for name, shape in vars(wire).items()
+    if isinstance(shape, type) and shape is not Struct and issubclass(shape, Struct) and not name.endswith("Query")
+]
+
+
+def described(shapes: Mapping[int, Any], body: Any = None) -> dict[str, Any]:
+    """What a FastAPI route needs to be told of its answers and body."""
+    extra = {} if body is None else {"requestBody": request_body(body)}
+    return {"responses": answers(shapes), "openapi_extra": extra, "response_model": None}
+
+
+def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
+    """Make `app.openapi()` give the whole document."""
+    fastapis_own = app.openapi
+    made: dict[str, Any] = {}
+
+    def openapi() -> dict[str, Any]:
+        if not made:
+            made.update(whole(fastapis_own(), operations))
+        return made
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str, Any]:
+    """FastAPI's document with the plain routes, our shapes, and without its validation errors."""
+    paths = document["paths"]
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = operation.described()
+    for entry in (entry for methods in paths.values() for entry in methods.values()):
+        entry["responses"].pop("422", None)
+    document["components"] = {"schemas": components(SHAPES)}
+    return document

@@ -1,0 +1,169 @@
+"""`holdfast serve` as a real process: it says where it is, holds its store alone, and stops in order."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.gateway.process import PATIENCE, command, environment, running
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from holdfast.store import open_store
+
+
+def refused(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env=environment() | variables,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+async def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    acknowledged: dict[str, int] = {}
+    enough = asyncio.Event()
+
+    with running(tmp_path) as gateway:
+
+        async def write(writer: int) -> None:
+            async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False) as client:
+                with contextlib.suppress(httpx2.TransportError):
+                    for number in range(100_000):
+                        key = f"{writer}-{number}"
+                        answer = await client.post("/api/actions/s", json={"type": "n", "details": {"key": key}})
+                        if answer.status_code != 201:
+                            assert answer.status_code == 503
+                            return
+                        acknowledged[key] = answer.json()["seq"]
+                        if len(acknowledged) > 500:
+                            enough.set()
+
+        writers = [asyncio.create_task(write(number)) for number in range(32)]
+        async with asyncio.timeout(PATIENCE), connect(gateway.live, proxy=None) as live:
+            await live.recv()
+            await enough.wait()
+            began = time.monotonic()
+            gateway.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    await live.recv()
+            assert live.close_code == 1012
+            await asyncio.gather(*writers)
+        _, err = await asyncio.to_thread(gateway.process.communicate, timeout=PATIENCE)
+        assert (gateway.process.returncode, err) == (0, "")
+        assert time.monotonic() - began < 5
+
+    async with await open_store(f"sqlite:///{tmp_path}/holdfast.db") as store:
+        stored = {event.value()["key"]: event.seq for event in await store.read("s")}
+    assert len(acknowledged) > 500
+    assert acknowledged.keys() - stored.keys() == set()
+    assert {key: stored[key] for key in acknowledged} == acknowledged
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_success(tmp_path: Path, number: signal.Signals) -> None:
+    with running(tmp_path) as gateway:
+        assert httpx2.get(f"{gateway.url}/readyz", trust_env=False).status_code == 200
+        gateway.process.send_signal(number)
+        _, err = gateway.process.communicate(timeout=PATIENCE)
+    assert (gateway.process.returncode, err) == (0, "")
+
+
+async def say(client: httpx2.AsyncClient, url: str, text: str, message_id: str) -> str:
+    message = {"messageId": message_id, "contextId": "c1", "role": "ROLE_USER", "parts": [{"text": text}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    return (await client.post(f"{url}/a2a", json=call, headers={"A2A-Version": "1.0"})).text
+
+
+async def test_the_agent_answers_and_remembers_over_a_restart(tmp_path: Path) -> None:
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        with running(tmp_path) as gateway:
+            card = (await client.get(f"{gateway.url}/.well-known/agent-card.json")).json()
+            assert card["supportedInterfaces"][0]["url"] == f"{gateway.url}/a2a"
+            await say(client, gateway.url, "My name is Zq7kfa.", "m1")
+            assert gateway.stop() == (0, "")
+        with running(tmp_path) as gateway:
+            assert "Zq7kfa" in await say(client, gateway.url, "What is my name?", "m2")
+
+
+async def test_a_turn_under_way_does_not_hold_up_the_stop(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+            thinking = asyncio.create_task(say(client, gateway.url, "Think for 60 seconds.", "m1"))
+            async with asyncio.timeout(PATIENCE):
+                while not (await client.get(f"{gateway.url}/api/sessions")).json()["sessions"]:
+                    await asyncio.sleep(0.01)
+            gateway.process.send_signal(signal.SIGTERM)
+            assert "TASK_STATE_FAILED" in await thinking
+        _, err = await asyncio.to_thread(gateway.process.communicate, timeout=PATIENCE)
+    assert (gateway.process.returncode, err) == (0, "")
+
+
+def test_a_second_gateway_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        holder = json.loads((tmp_path / "holdfast.lock").read_text())
+        assert (holder["pid"], holder["url"]) == (gateway.process.pid, gateway.url)
+        ended = refused("--port", "0", "--data", str(tmp_path), "--json")
+        assert f"error: the gateway at {gateway.url} (pid {gateway.process.pid}) holds" in ended.stderr
+        assert "hint: " in ended.stderr
+        problem = json.loads(ended.stdout)
+        assert (problem["code"], problem["url"]) == ("store_in_use", gateway.url)
+        other = refused(
+            "--port", "0", "--data", str(tmp_path / "other"), "--store", f"sqlite:///{tmp_path}/holdfast.db"
+        )
+        assert gateway.url in other.stderr
+        assert gateway.stop() == (0, "")
+    assert (tmp_path / "holdfast.lock").read_text() == ""
+    with running(tmp_path) as gateway:
+        gateway.process.kill()
+        gateway.process.wait(PATIENCE)
+    with running(tmp_path) as gateway:
+        assert gateway.stop() == (0, "")
+
+
+def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = refused("--data", str(tmp_path), HOLDFAST_PORT=port)
+    assert f"error: cannot listen on 127.0.0.1 port {port}: " in ended.stderr
+    assert "hint: " in ended.stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_others_can_reach_is_refused(tmp_path: Path, host: str) -> None:
+    ended = refused("--host", host, "--port", "0", "--data", str(tmp_path), "--json")
+    assert json.loads(ended.stdout)["code"] == "public_bind"
+
+
+def test_a_store_that_is_none_is_refused(tmp_path: Path) -> None:
+    ended = refused("--port", "0", "--data", str(tmp_path), HOLDFAST_STORE="mysql://x")
+    assert "is not a store's URL" in ended.stderr
+
+
+def test_it_says_what_runs_where(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command("--port", "0", "--data", str(tmp_path)), stderr=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = [process.stderr.readline() for _ in range(4)]
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
+    assert "url    http://127.0.0.1:" in said[0]
+    assert f"sqlite:///{tmp_path}/holdfast.db (sqlite 3." in said[1]
+    assert "simulator" in said[2]

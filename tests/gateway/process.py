@@ -1,0 +1,109 @@
+"""A real gateway to test against: as a process of its own, or on a socket of this one."""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.routing import BaseRoute
+
+from holdfast.gateway.app import create_app
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.listen import listen, url_of
+from holdfast.gateway.serve import Server
+from holdfast.store import Store
+
+PATIENCE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A gateway process and where it is."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    @property
+    def live(self) -> str:
+        """The address of its live feed."""
+        return self.url.replace("http", "ws", 1) + "/ws"
+
+    def stop(self) -> tuple[int, str]:
+        """SIGTERM; the exit code and what was said on stderr."""
+        self.process.send_signal(signal.SIGTERM)
+        _, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, err
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of a gateway."""
+    return [sys.executable, "-m", "holdfast", "serve", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Ours, without what would change a gateway."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "OPENAI_"))}
+
+
+@contextmanager
+def running(data: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
+    """A gateway process; killed at the end if it still runs."""
+    with subprocess.Popen(
+        command("--json", "--port", str(port), "--data", str(data), *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert select.select([process.stdout], [], [], PATIENCE)[0], "no word from the gateway"
+            yield Running(process, json.loads(process.stdout.readline())["url"])
+        finally:
+            process.kill()
+
+
+class NoAgent:
+    """A gateway without an agent."""
+
+    routes: Sequence[BaseRoute] = ()
+
+    async def stop(self, grace_seconds: float) -> None:
+        """There are no turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A gateway in this process."""
+
+    gateway: Gateway
+    server: Server
+    port: int
+
+    @property
+    def live(self) -> str:
+        """The address of its live feed."""
+        return f"ws://127.0.0.1:{self.port}/ws"
+
+
+@asynccontextmanager
+async def served(store: Store, *, deaf_ms: int = 60_000) -> AsyncIterator[Served]:
+    """The store behind a real socket of this process."""
+    gateway = Gateway(store)
+    ready = asyncio.Event()
+    with listen("127.0.0.1", 0, deaf_ms=deaf_ms) as listener:
+        server = Server(create_app(store, gateway=gateway), gateway, NoAgent(), ready.set)
+        task = asyncio.create_task(server.serve([listener]))
+        await ready.wait()
+        try:
+            yield Served(gateway, server, int(url_of("127.0.0.1", listener).rsplit(":", 1)[1]))
+        finally:
+            server.should_exit = True
+            await task

@@ -1,0 +1,56 @@
+"""The OpenAPI document says what is served: no route more, none less, every reference resolved."""
+
+import json
+import re
+
+import httpx2
+from fastapi import FastAPI
+from starlette.routing import Route
+
+OPEN = {"/openapi.json"}
+
+
+def test_document_and_routes_are_the_same(app: FastAPI) -> None:
+    documented = {(path, method.upper()) for path, methods in app.openapi()["paths"].items() for method in methods}
+    served = {
+        (route.path, method)
+        for route in app.routes
+        if isinstance(route, Route) and route.path not in OPEN
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert documented == served
+    assert len(documented) == 11
+
+
+def test_every_reference_resolves_and_every_operation_has_its_own_name(app: FastAPI) -> None:
+    document = app.openapi()
+    references = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert references <= set(document["components"]["schemas"])
+    assert "HTTPValidationError" not in references
+    names = [entry["operationId"] for methods in document["paths"].values() for entry in methods.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_every_operation_answers_with_a_type_or_a_problem(app: FastAPI) -> None:
+    for methods in app.openapi()["paths"].values():
+        for entry in methods.values():
+            assert "application/problem+json" in entry["responses"]["default"]["content"]
+            assert any(str(status).startswith("2") for status in entry["responses"])
+            assert "422" not in entry["responses"]
+
+
+def test_the_busy_routes_are_described_by_their_types(app: FastAPI) -> None:
+    document = app.openapi()
+    action = document["components"]["schemas"]["NewAction"]
+    assert action["required"] == ["type"]
+    assert {"details", "timestamp", "eventId", "idempotencyKey", "expectedSeq", "parentId"} < set(action["properties"])
+    parameters = {
+        parameter["name"]: parameter
+        for parameter in document["paths"]["/api/actions/{session_id}"]["get"]["parameters"]
+    }
+    assert set(parameters) == {"session_id", "limit", "before", "after", "type"}
+    assert parameters["limit"]["schema"]["maximum"] == 1_000
+
+
+async def test_it_is_served(client: httpx2.AsyncClient, app: FastAPI) -> None:
+    assert (await client.get("/openapi.json")).json() == json.loads(json.dumps(app.openapi()))

@@ -1,0 +1,41 @@
+"""The gateway about itself: alive, ready, and what it is."""
+
+import httpx2
+from fastapi import FastAPI
+
+from holdfast import __version__
+from holdfast.gateway.app import create_app
+from holdfast.gateway.gateway import Gateway
+from holdfast.store import Store
+
+
+async def test_health_says_who_and_since_when(client: httpx2.AsyncClient, store: Store) -> None:
+    health = (await client.get("/health")).json()
+    assert (health["status"], health["version"]) == ("ok", __version__)
+    assert health["uptime"] >= 0
+    assert health["websocket"] == {"totalConnections": 0, "users": 0, "sessions": 0}
+    assert health["storage"]["engine"] == "sqlite"
+    assert health["storage"]["storeId"] == store.store_id
+
+
+async def test_readyz_names_engine_and_schema(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+    assert answer.json()["schemaVersion"] >= 1
+    assert answer.json()["figures"]["sizeBytes"] > 0
+
+
+async def test_a_gateway_that_stops_is_not_ready(store: Store) -> None:
+    gateway = Gateway(store)
+    app: FastAPI = create_app(store, gateway=gateway)
+    gateway.stopping.set()
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client:
+        answer = await client.get("/readyz")
+        assert (answer.status_code, answer.json()["code"]) == (503, "closing")
+
+
+async def test_the_root_says_what_is_served(client: httpx2.AsyncClient) -> None:
+    answer = (await client.get("/")).json()
+    assert (answer["service"], answer["version"]) == ("holdfast", __version__)
+    assert "/openapi.json" in answer["endpoints"]
