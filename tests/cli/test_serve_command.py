@@ -117,7 +117,7 @@ def test_a_second_gateway_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         holder = json.loads((tmp_path / "holdfast.lock").read_text())
         assert (holder["pid"], holder["url"]) == (gateway.process.pid, gateway.url)
         ended = refused("--port", "0", "--data", str(tmp_path), "--json")
-        assert f"error: the gateway at {gateway.url} (pid {gateway.process.pid}) holds" in ended.stderr
+        assert f"error: the server at {gateway.url} (pid {gateway.process.pid}) holds" in ended.stderr
         assert "hint: " in ended.stderr
         problem = json.loads(ended.stdout)
         assert (problem["code"], problem["url"]) == ("store_in_use", gateway.url)

@@ -26,6 +26,8 @@ REFUSED = [
     (b"[" * 65 + b"]" * 65, "depth"),
     (b'{"a":' * 65 + b"1" + b"}" * 65, "depth"),
     (b"[" * 100_000, "depth"),
+    (b"[[]," * 65 + b"1" + b"]" * 65, "depth"),
+    (b'{"a":[],"b":' * 65 + b"1" + b"}" * 65, "depth"),
     (b"9" * 4301, "digits"),
     (b"", "syntax"),
     (b"{", "syntax"),
@@ -46,6 +48,8 @@ def test_refused_with_its_reason(raw: bytes, reason: str) -> None:
 
 KEPT: list[tuple[bytes, Any]] = [
     (b"[" * 64 + b"]" * 64, None),
+    (b"[" + b"[1]," * 5_000 + b"{}]", None),
+    (b"[[]," * 63 + b"[]" + b"]" * 63, None),
     (b'"' + b"[" * 500 + b'"', "[" * 500),
     (b'"\\"' + b"[" * 500 + b'"', '"' + "[" * 500),
     (b"9" * 4300, None),
@@ -62,7 +66,7 @@ def test_kept(raw: bytes, value: Any) -> None:
     parsed = strict_json.parse(raw)
     if value is not None:
         assert parsed == value
-    assert strict_json.check(raw) is raw
+    assert strict_json.check(raw) == raw
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

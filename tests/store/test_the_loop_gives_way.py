@@ -48,7 +48,7 @@ async def test_the_loop_naps_only_while_writes_wait_and_no_lane_commits(
     monkeypatch: pytest.MonkeyPatch, committing: bool
 ) -> None:
     naps: list[float] = []
-    monkeypatch.setattr(give_way.time, "sleep", naps.append)
+    monkeypatch.setattr("holdfast.store.give_way.time.sleep", naps.append)
     lane = Progress()
     watch = give_way.GiveWay([lane])
     watch.watch(asyncio.get_running_loop())

@@ -1,14 +1,11 @@
 """A standalone A2A server process for any handler: its own data folder, its own store, one port."""
 
 import asyncio
-import fcntl
 import math
 import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -18,8 +15,8 @@ from starlette.applications import Starlette
 
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.server import A2AServer
-from holdfast.core.errors import StoreInUse
 from holdfast.store import open_store
+from holdfast.store.lock import StoreLock
 
 if TYPE_CHECKING:
     import uvicorn
@@ -42,8 +39,8 @@ def serve(
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     folder = Path(data).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    with _held(folder), socket.create_server((host, port)) as listener:
+    with StoreLock(folder / "holdfast.lock") as lock, socket.create_server((host, port)) as listener:
+        lock.say({"pid": os.getpid(), "url": f"http://{host}:{listener.getsockname()[1]}"})
         described = {"agent": agent, "name": name, "version": version}
         asyncio.run(_serve(handler, folder, listener, grace_seconds, **described))
 
@@ -77,21 +74,6 @@ def _web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":
         timeout_graceful_shutdown=math.ceil(grace_seconds) + SECONDS_TO_CLOSE,
     )
     return Server(config)
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Hold the data folder, so that this is the only process that writes there."""
-    handle = os.open(folder / "holdfast.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise StoreInUse(f"another server holds the folder {folder}") from None
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

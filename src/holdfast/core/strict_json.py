@@ -6,6 +6,7 @@ its bytes can be stored as they came.
 """
 
 import json
+import re
 from typing import Any, NoReturn
 
 import msgspec
@@ -15,8 +16,18 @@ from holdfast.core.errors import InvalidJson
 MAX_DEPTH = 64
 MAX_DIGITS = 4300
 
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
+_TOO_DEEP = re.compile(rb"[\[{]{%d}" % (MAX_DEPTH + 1))
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+
+
+class Checked(bytes):
+    """JSON bytes that were parsed strictly, or cut out of such: nobody need parse them again."""
+
+    __slots__ = ()
 
 
 def parse(raw: bytes) -> Any:
@@ -33,10 +44,12 @@ def parse(raw: bytes) -> Any:
     return _parse_slowly(raw)
 
 
-def check(raw: bytes) -> bytes:
+def check(raw: bytes) -> Checked:
     """The bytes themselves if they are JSON that we keep."""
+    if isinstance(raw, Checked):
+        return raw
     parse(raw)
-    return raw
+    return Checked(raw)
 
 
 def dump(value: Any) -> bytes:
@@ -120,22 +133,14 @@ def _finite(text: str) -> float:
 
 
 def _check_depth(raw: bytes) -> None:
-    depth = 0
-    in_string = False
-    escaped = False
-    for byte in raw:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_string = False
-        elif byte == 0x22:
-            in_string = True
-        elif byte in (0x5B, 0x7B):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", reason="depth")
-        elif byte in (0x5D, 0x7D):
-            depth -= 1
+    """Take away the innermost brackets as often as levels are allowed; what then still closes is too deep."""
+    brackets = _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        if _TOO_DEEP.search(brackets):
+            break
+        shorter = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(shorter) == len(brackets):
+            break
+        brackets = shorter
+    if b"[]" in brackets or b"{}" in brackets or _TOO_DEEP.search(brackets):
+        raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", reason="depth")

@@ -26,8 +26,8 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.listen import listen, url_of
-from holdfast.gateway.lock import GatewayLock
 from holdfast.store import open_store
+from holdfast.store.lock import StoreLock
 
 SWITCH_SECONDS = 0.001
 FEED_GRACE_SECONDS = 1.0
@@ -86,7 +86,7 @@ class Started:
 def serve(options: Options, announce: Callable[[Started], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT; a HoldfastError if it cannot start."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    with GatewayLock(options.lock_path) as lock, listen(options.host, options.port) as listener:
+    with StoreLock(options.lock_path) as lock, listen(options.host, options.port) as listener:
         url = url_of(options.host, listener)
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now())})

@@ -11,6 +11,7 @@ from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.ids import check_name
 
 MAX_EVENTS = 10_000
+LAST_MS = 253_402_300_799_999  # the end of the year 9999: what ISO 8601 can say
 MAX_PAYLOAD = 16 * 1024 * 1024
 
 
@@ -32,7 +33,7 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
     """Check an event and draw what it lacks; InvalidInput, InvalidJson or TooLarge."""
     check_name(event.type, "an event's type")
     if not reserved and event.type.startswith(types.PREFIX):
-        raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", type=event.type)
+        raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", event_type=event.type)
     if not reserved and (event.idempotency_key or "").startswith(types.PREFIX):
         raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
     for text, what in (
@@ -46,8 +47,8 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
     if len(payload) > MAX_PAYLOAD:
         raise TooLarge(f"an event's payload of {len(payload)} bytes", limit=MAX_PAYLOAD)
     created_at = clock.now() if event.created_at is None else event.created_at
-    if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at < 2**53:
-        raise InvalidInput(f"created_at must be milliseconds since 1970, not {created_at!r:.80}")
+    if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at <= LAST_MS:
+        raise InvalidInput(f"created_at must be milliseconds from 1970 to 9999, not {created_at!r:.80}")
     return Prepared(
         event.event_id or ids(),
         event.type,

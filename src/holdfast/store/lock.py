@@ -1,7 +1,7 @@
-"""The lock that keeps a store to one gateway: a file beside the store, locked for as long as the gateway lives.
+"""The lock that keeps a store's file to one server: a file beside it, locked for as long as the server lives.
 
 The kernel lets go of it when the process ends, however it ends. What is written in it, pid and URL, tells others
-where the gateway is; it is empty when there is none.
+where the server is; it is empty when there is none.
 """
 
 import fcntl
@@ -14,14 +14,14 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson, StoreInUse, StoreUnavailable
 
 
-class GatewayLock:
+class StoreLock:
     """The lock at a path, held from entering to leaving."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = -1
 
-    def __enter__(self) -> "GatewayLock":
+    def __enter__(self) -> "StoreLock":
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -62,7 +62,7 @@ def in_use(path: Path) -> StoreInUse:
     """The refusal that names the holder."""
     holder = holder_of(path)
     if not holder:
-        return StoreInUse(f"another gateway that is just starting holds {path}", lock=str(path))
+        return StoreInUse(f"another server that is just starting holds {path}", lock=str(path))
     return StoreInUse(
-        f"the gateway at {holder.get('url')} (pid {holder.get('pid')}) holds {path}", lock=str(path), **holder
+        f"the server at {holder.get('url')} (pid {holder.get('pid')}) holds {path}", lock=str(path), **holder
     )
