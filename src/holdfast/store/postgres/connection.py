@@ -100,6 +100,12 @@ def explain(error: Exception) -> HoldfastError:
             return StoreFailed(f"the database refused: {text}")
 
 
+def refused_by_server(error: Exception) -> bool:
+    """Whether the server answered with an error, and goes on; anything else says nothing about what it did."""
+    code = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return code is not None and not code.startswith(("08", "57P"))
+
+
 def _show(connection: Connection, setting: str) -> str:
     row = connection.execute("SELECT current_setting($1)", (setting,)).fetchone()
     assert row is not None

@@ -13,7 +13,14 @@ from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
 from holdfast.store.engine import Damage, Recorded, Row, Tx
-from holdfast.store.postgres.connection import ERRORS, Connection, dollars, explain, lock_number
+from holdfast.store.postgres.connection import (
+    ERRORS,
+    Connection,
+    dollars,
+    explain,
+    lock_number,
+    refused_by_server,
+)
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -65,6 +72,8 @@ class PostgresWriter:
 
     def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
         """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
+        if self._connection.info.transaction_status != TransactionStatus.IDLE:
+            raise psycopg.OperationalError("the connection was left in the middle of something")
         if not cautious:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
@@ -103,10 +112,9 @@ class PostgresWriter:
                 self._connection.execute("ROLLBACK")
 
     def damage(self, error: Exception, *, committing: bool) -> Damage:
-        """A lost connection leaves a commit's outcome unknown; anything else was rolled back by the server."""
-        if self._connection.closed or self._connection.broken:
-            return Damage.DISCONNECTED
-        return Damage.NONE
+        """A lost connection leaves a commit's outcome unknown; what the server itself refused, it rolled back."""
+        lost = self._connection.closed or self._connection.broken
+        return Damage.DISCONNECTED if lost or not refused_by_server(error) else Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
         """The error as a caller should see it."""
