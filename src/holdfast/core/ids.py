@@ -36,36 +36,35 @@ class TimeOrderedIds:
     def __init__(self, clock: Clock | None = None, random_bits: Callable[[int], int] = secrets.randbits) -> None:
         self._clock = clock or SystemClock()
         self._random_bits = random_bits
-        self._last = 0
         self._lock = threading.Lock()
+        self._time = -1
+        self._time_text = ""
+        self._low = 0
 
     def __call__(self) -> str:
         """A new id, later in sort order than every earlier one of this source."""
-        drawn = (self._clock.now() << 80) | self._random_bits(80)
+        now = self._clock.now()
         with self._lock:
-            if drawn <= self._last:
-                drawn = self._last + 1 + self._random_bits(32)
-            self._last = drawn
-        return encode(drawn)
+            if now > self._time:
+                self._begin(now, self._random_bits(80))
+            else:
+                self._low += 1 + self._random_bits(24)
+                if self._low >> 80:
+                    self._begin(self._time + 1, self._random_bits(24))
+            return self._time_text + pairs(self._low, 8)
+
+    def _begin(self, time: int, low: int) -> None:
+        self._time, self._low = time, low
+        self._time_text = pairs(time, 5)
 
 
-def encode(bits: int) -> str:
-    """The 26 characters of a 128-bit id."""
-    return (
-        PAIRS[(bits >> 120) & 1023]
-        + PAIRS[(bits >> 110) & 1023]
-        + PAIRS[(bits >> 100) & 1023]
-        + PAIRS[(bits >> 90) & 1023]
-        + PAIRS[(bits >> 80) & 1023]
-        + PAIRS[(bits >> 70) & 1023]
-        + PAIRS[(bits >> 60) & 1023]
-        + PAIRS[(bits >> 50) & 1023]
-        + PAIRS[(bits >> 40) & 1023]
-        + PAIRS[(bits >> 30) & 1023]
-        + PAIRS[(bits >> 20) & 1023]
-        + PAIRS[(bits >> 10) & 1023]
-        + PAIRS[bits & 1023]
-    )
+def pairs(bits: int, count: int) -> str:
+    """The lowest 10 × `count` bits, two characters for every ten, most significant first."""
+    text = PAIRS[bits & 1023]
+    for _ in range(count - 1):
+        bits >>= 10
+        text = PAIRS[bits & 1023] + text
+    return text
 
 
 def check_session_id(session_id: str) -> str:

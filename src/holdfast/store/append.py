@@ -7,7 +7,7 @@ replay, expectation, lease. The function runs inside an open transaction that ho
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.core import Appended, Event, Lease
+from holdfast.core import Appended, Lease
 from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import Recorded, Tx
@@ -70,9 +70,9 @@ def append(
             raise stale(tx, head, session_id, expected_seq)
     if lease is not None:
         check_lease(tx, head, lease)
-    fresh = [event for index, event in enumerate(events) if index not in places]
+    fresh = [event for index, event in enumerate(events) if index not in places] if places else events
     _check_parents(tx, head, fresh)
-    unique, twins = without_twins(fresh)
+    unique, twins = without_twins(fresh) if len(fresh) > 1 else (fresh, {})
     seqs = _write(tx, tenant, session_id, head, unique)
     seqs.update({twin: seqs[first] for twin, first in twins.items()})
     return _located(events, places, seqs)
@@ -117,34 +117,25 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
 
 def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
-    seq, prev = head.seq, head.hash
+    session_no, seq, prev = head
     rows: list[tuple[Any, ...]] = []
     identities: list[tuple[Any, ...]] = []
     seqs: dict[str, int] = {}
     for event in events:
+        event_id, kind, payload, created_at, parent_id, key, _ = event
         seq += 1
-        prev = seal(prev, seq, event.event_id, event.type, event.parent_id, event.created_at, event.payload)
-        rows.append((head.session_no, seq, event.created_at, prev, event.payload))
-        identities.append((head.session_no, seq, event.event_id, event.type, event.parent_id, event.idempotency_key))
-        seqs[event.event_id] = seq
-        done = Event(
-            seq,
-            event.event_id,
-            event.type,
-            event.payload,
-            event.created_at,
-            prev,
-            event.parent_id,
-            event.idempotency_key,
-        )
-        tx.recorded.append(Recorded(tenant, session_id, done))
+        prev = seal(prev, seq, event_id, kind, parent_id, created_at, payload)
+        rows.append((session_no, seq, created_at, prev, payload))
+        identities.append((session_no, seq, event_id, kind, parent_id, key))
+        seqs[event_id] = seq
+        tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
     if len(rows) == 1:
         tx.run(INSERT_EVENT, *rows[0])
         tx.run(INSERT_IDENTITY, *identities[0])
     else:
         tx.run_many(INSERT_EVENT, rows)
         tx.run_many(INSERT_IDENTITY, identities)
-    tx.run(ADVANCE, head.session_no, seq, prev, events[-1].created_at)
+    tx.run(ADVANCE, session_no, seq, prev, events[-1].created_at)
     return seqs
 
 

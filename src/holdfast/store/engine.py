@@ -5,22 +5,37 @@ and may be run more than once. SQL is shared by both engines and uses `?1, ?2` p
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.core import Event, HoldfastError
+from holdfast.store.prepare import Prepared
 
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """An event that a write appended, with the session it belongs to: what live feeds are told after the commit."""
+class Recorded(NamedTuple):
+    """An event that a write appended, and its session: what live feeds are told after the commit."""
 
     tenant: str
     session_id: str
-    event: Event
+    seq: int
+    hash: bytes
+    prepared: Prepared
+
+    def event(self) -> Event:
+        """The event as a read would give it."""
+        given = self.prepared
+        return Event(
+            self.seq,
+            given.event_id,
+            given.type,
+            given.payload,
+            given.created_at,
+            self.hash,
+            given.parent_id,
+            given.idempotency_key,
+        )
 
 
 class FeedOrder(NamedTuple):

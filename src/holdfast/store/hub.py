@@ -105,7 +105,9 @@ class Hub:
 
     def _note(self, recorded: list[Recorded]) -> None:
         for entry in recorded:
-            self._keep((entry.tenant, entry.session_id), entry.event)
+            session = (entry.tenant, entry.session_id)
+            if session in self._bells:
+                self._keep(session, entry.event())
         self._wake.set()
 
     def _keep(self, session: SessionName, event: Event) -> None:

@@ -153,7 +153,7 @@ class Lane:
     def _commit_group(self, batch: list[Write], *, cautious: bool = False) -> int:
         """Run and commit as many of the batch as fit the time; returns how many that were."""
         writer = self._writer
-        locks = batch[0].locks if len(batch) == 1 else sorted({name for write in batch for name in write.locks})
+        locks = batch[0].locks if len(batch) == 1 else [name for write in batch for name in write.locks]
         committing = False
         done = 0
         deadline = time.monotonic() + MAX_SECONDS

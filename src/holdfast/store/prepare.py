@@ -4,7 +4,7 @@ Ids and times are drawn here, before the write runs, so that every run of the wr
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.core import Clock, IdSource, NewEvent, strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
@@ -15,8 +15,7 @@ LAST_MS = 253_402_300_799_999  # the end of the year 9999: what ISO 8601 can say
 MAX_PAYLOAD = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """An event checked and completed on the caller's side, so that every run of its write appends the same."""
 
     event_id: str

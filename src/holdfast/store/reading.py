@@ -4,7 +4,7 @@ A read re-derives the hash of every event it returns, and compares the seqs it f
 Corrupt rather than return less, or other, than was written.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.core import Event
 from holdfast.core.chain import GENESIS, seal
@@ -25,8 +25,7 @@ FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"
 BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """A session's row as a write needs it."""
 
     session_no: int
@@ -37,7 +36,7 @@ class Head:
 def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
     """The session's row, or None."""
     row = tx.one(HEAD, tenant, session_id)
-    return None if row is None else Head(*row)
+    return None if row is None else Head._make(row)
 
 
 def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:

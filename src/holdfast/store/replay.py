@@ -5,7 +5,7 @@ conflict: the first body stands.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict
@@ -20,8 +20,7 @@ KNOWN = """
     WHERE i.session_no = ?1 AND i.{column} IN ({marks})"""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """An event that is in the log already."""
 
     event_id: str
@@ -67,7 +66,7 @@ def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> li
         part += [part[-1]] * (size - len(part))
         marks = ", ".join(f"?{number}" for number in range(2, size + 2))
         rows = tx.all(KNOWN.format(column=column, marks=marks), head.session_no, *part)
-        found += [Known(*row) for row in rows]
+        found += [Known._make(row) for row in rows]
     return found
 
 

@@ -45,7 +45,9 @@ class Machinery:
         """Run a write on the lane of its first lock; its result once it is durable."""
         if not self.lanes:
             raise StoreUnavailable("the store was opened read-only")
-        lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)] if locks else self.lanes[0]
+        lane = self.lanes[0]
+        if locks and len(self.lanes) > 1:
+            lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)]
         self.give_way.watch(asyncio.get_running_loop())
         result: Result = await lane.submit(run, locks, weight)
         return result
