@@ -21,7 +21,7 @@ from holdfast.gateway.actions import Actions
 from holdfast.gateway.answers import problem_answer
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.layers import MAX_BODY, BodyLimit, HostCheck, Problems
+from holdfast.gateway.layers import MAX_BODY, BodyLimit, BusyRoutes, HostCheck, Problems
 from holdfast.gateway.live import Live
 from holdfast.store import Store
 
@@ -37,6 +37,7 @@ def create_app(
     """The application; `hosts` are served beside the loopback names, `more_routes` before all but the busy ones."""
     gateway = gateway or Gateway(store)
     operations = Actions(store).operations()
+    busy = [operation.route() for operation in operations]
     app = FastAPI(
         title="Holdfast",
         summary="Agent sessions that survive.",
@@ -46,7 +47,7 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
         routes=[
-            *(operation.route() for operation in operations),
+            *busy,
             WebSocketRoute("/ws", Live(gateway).follow),
             *more_routes,
         ],
@@ -54,6 +55,7 @@ def create_app(
             Middleware(Problems),
             Middleware(HostCheck, hosts=hosts),
             Middleware(BodyLimit, limit=max_body),
+            Middleware(BusyRoutes, routes=busy),
         ],
         exception_handlers={
             HoldfastError: _foreseen,

@@ -3,15 +3,18 @@
 Problems    whatever is raised leaves as a problem; a defect of ours is logged and not shown
 HostCheck   the request is meant for us: Host against DNS rebinding, Origin against other sites' pages
 BodyLimit   no more of a body is taken than the limit
+BusyRoutes  the busy routes are answered here, before the framework's own layers and its router
 """
 
 import ipaddress
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
@@ -81,14 +84,18 @@ class HostCheck:
         return None
 
     def _ours(self, url: bytes) -> bool:
-        try:
-            found = urlsplit(url.decode("ascii"))
-            host = found.hostname
-        except ValueError:
-            return False
-        if found.scheme not in {"http", "https"} or host is None:
-            return False
-        return host in self._hosts or is_loopback(host)
+        host = _host_of(url)
+        return host is not None and (host in self._hosts or is_loopback(host))
+
+
+@lru_cache(maxsize=1024)
+def _host_of(url: bytes) -> str | None:
+    """The host that a web address names, or None if it is no web address."""
+    try:
+        found = urlsplit(url.decode("ascii"))
+        return found.hostname if found.scheme in {"http", "https"} else None
+    except ValueError:
+        return None
 
 
 class BodyLimit:
@@ -121,6 +128,26 @@ class BodyLimit:
         return TooLarge(f"the body is longer than {self._limit} bytes", limit=self._limit)
 
 
+class BusyRoutes:
+    """Calls a busy route's endpoint itself; everything else, also a wrong method, goes on to the router."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
+        self._app = app
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            for route in self._routes:
+                match, found = route.matches(scope)
+                if match is Match.FULL:
+                    scope.update(found)
+                    answer: Response = await route.endpoint(Request(scope, receive, send))
+                    await answer(scope, receive, send)
+                    return
+        await self._app(scope, receive, send)
+
+
+@lru_cache(maxsize=1024)
 def is_loopback(host: str) -> bool:
     """Whether a name or address always means this machine."""
     if host == "localhost" or host.endswith(".localhost"):

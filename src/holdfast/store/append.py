@@ -13,7 +13,7 @@ from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import Recorded, Tx
 from holdfast.store.prepare import Prepared
 from holdfast.store.projection import DEFAULT_AGENT
-from holdfast.store.reading import Head, head_of, read
+from holdfast.store.reading import Head, existing_head, head_of, read
 from holdfast.store.replay import Known, find_replays, look_up, without_twins
 
 MAX_MISSED = 100
@@ -22,11 +22,11 @@ EMPTY_DOCUMENT = b"{}"
 CREATE = """
     INSERT INTO sessions
       (tenant, session_id, agent, status, created_at, updated_at, head_seq, head_hash, document)
-    VALUES (?1, ?2, ?3, 'active', ?4, ?4, 0, ?5, ?6)
-    RETURNING session_no"""
+    VALUES (?1, ?2, ?3, 'active', ?4, ?4, 0, ?5, ?6)"""
 ADVANCE = "UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4 WHERE session_no = ?1"
 INSERT_EVENT = """
-    INSERT INTO transcript_events (session_no, seq, created_at, hash, payload) VALUES (?1, ?2, ?3, ?4, ?5)"""
+    INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
 INSERT_IDENTITY = """
     INSERT INTO transcript_event_identities (session_no, seq, event_id, type, parent_id, idempotency_key)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
@@ -38,9 +38,8 @@ def open_head(tx: Tx, tenant: str, session_id: str, created_at: int) -> Head:
     head = head_of(tx, tenant, session_id)
     if head is not None:
         return head
-    row = tx.one(CREATE, tenant, session_id, DEFAULT_AGENT, created_at, GENESIS, EMPTY_DOCUMENT)
-    assert row is not None
-    return Head(row[0], 0, GENESIS)
+    tx.run(CREATE, tenant, session_id, DEFAULT_AGENT, created_at, GENESIS, EMPTY_DOCUMENT)
+    return existing_head(tx, tenant, session_id)
 
 
 def append(
@@ -125,7 +124,7 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         event_id, kind, payload, created_at, parent_id, key, _ = event
         seq += 1
         prev = seal(prev, seq, event_id, kind, parent_id, created_at, payload)
-        rows.append((session_no, seq, created_at, prev, payload))
+        rows.append((session_no, seq, created_at, event_id, prev, payload))
         identities.append((session_no, seq, event_id, kind, parent_id, key))
         seqs[event_id] = seq
         tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))

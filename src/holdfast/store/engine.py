@@ -55,13 +55,15 @@ class Tx(Protocol):
     """Whether an earlier run of this write may have been committed."""
     recorded: list[Recorded]
     """The events this write has appended; dropped when it is rolled back."""
+    changed: bool
+    """Whether this write has changed anything yet."""
 
     def one(self, sql: str, *args: Any) -> Row | None:
-        """The first row, or None."""
+        """The first row, or None; for statements that change nothing."""
         ...
 
     def all(self, sql: str, *args: Any) -> list[Row]:
-        """Every row."""
+        """Every row; for statements that change nothing."""
         ...
 
     def run(self, sql: str, *args: Any) -> None:

@@ -22,7 +22,7 @@ PAGE_SQL = f"""
     SELECT {{cursor}}, s.tenant, s.session_id, {COLUMNS}
     FROM transcript_events e
     JOIN sessions s ON s.session_no = e.session_no
-    LEFT JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq
+    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
     WHERE {{after}} ORDER BY {{order}} LIMIT {PAGE}"""
 

@@ -2,7 +2,7 @@
 
 A busy event loop can keep a lane's thread from the interpreter lock for seconds: it lets go and takes it again
 before the lane wakes. So while writes wait, a timer on the loop looks every 10 ms whether the lanes have committed
-since; if not, the loop's thread sleeps for a millisecond and the lane runs. An idle loop never pays.
+since; if not, the loop's thread sleeps, a millisecond at a time and at most 20, until one has. An idle loop never pays.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import Protocol
 
 LOOK_SECONDS = 0.010
 NAP_SECONDS = 0.001
+MOST_NAPS = 20
 
 
 class Progress(Protocol):
@@ -43,10 +44,11 @@ class GiveWay:
         self._watching.pop(loop, None)
         if not any(lane.waiting for lane in self._lanes):
             return
-        commits = self._commits()
-        if commits == commits_before:
+        naps = 0
+        while self._commits() == commits_before and naps < MOST_NAPS:
+            naps += 1
             time.sleep(NAP_SECONDS)
-        self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, commits)
+        self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, self._commits())
 
     def _commits(self) -> int:
         return sum(lane.commits for lane in self._lanes)

@@ -23,6 +23,8 @@ MAX_WRITES = 256
 MAX_WEIGHT = 2_000
 MAX_SECONDS = 0.010
 MAX_QUEUED = 10_000
+SLOW_COMMIT_SECONDS = 0.001
+MAX_GATHER_SECONDS = 0.005
 RECONNECT_SECONDS = 10.0
 
 log = logging.getLogger("holdfast.store")
@@ -41,6 +43,10 @@ class Write:
     result: Any = None
     error: BaseException | None = None
     recorded: list[Recorded] = field(default_factory=list)
+
+
+class _Spoiled(Exception):
+    """A write was refused after it had changed something: the group must run again with savepoints."""
 
 
 class _Lost(Exception):
@@ -63,6 +69,8 @@ class Lane:
         self._queue: SimpleQueue[Write | None] = SimpleQueue()
         self._closing = False
         self._ended = False
+        self._commit_seconds = 0.0
+        self._answered = 0
         self._in_hand: list[Write] = []
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
@@ -94,6 +102,7 @@ class Lane:
         stop = False
         try:
             while not (stop and not pending):
+                self._gather()
                 stop = self._fill(pending) or stop
                 batch = self._next_batch(pending)
                 if batch:
@@ -107,6 +116,14 @@ class Lane:
         finally:
             self._refuse_rest(pending)
             self._writer.close()
+
+    def _gather(self) -> None:
+        """On a slow disk, let those who were just answered come back: a fuller group costs the same sync."""
+        if self._commit_seconds < SLOW_COMMIT_SECONDS or self._answered < 2:
+            return
+        deadline = time.monotonic() + min(self._commit_seconds / 2, MAX_GATHER_SECONDS)
+        while self._queue.qsize() < self._answered and time.monotonic() < deadline:
+            time.sleep(0.0002)
 
     def _fill(self, pending: deque[Write]) -> bool:
         """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
@@ -150,13 +167,18 @@ class Lane:
             else:
                 self._run_one_by_one(batch)
 
-    def _commit_group(self, batch: list[Write], *, cautious: bool = False) -> int:
-        """Run and commit as many of the batch as fit the time; returns how many that were."""
+    def _commit_group(self, batch: list[Write], *, cautious: bool = False, guarded: bool = False) -> int:
+        """Run and commit as many of the batch as fit the time; returns how many that were.
+
+        Savepoints are rarely needed, since nearly every refusal comes before the first change: a group runs without
+        them, and once more with them (`guarded`) if a refusal came late.
+        """
         writer = self._writer
         locks = batch[0].locks if len(batch) == 1 else [name for write in batch for name in write.locks]
         committing = False
         done = 0
-        deadline = time.monotonic() + MAX_SECONDS
+        # Time at work, not time that passed: a lane that waits for the interpreter lock must not commit crumbs.
+        deadline = time.thread_time() + MAX_SECONDS
         try:
             tx = writer.begin(locks, cautious=cautious)
             if len(batch) == 1:
@@ -165,12 +187,18 @@ class Lane:
                 done = 1
             else:
                 for write in batch:
-                    self._run_guarded(tx, write)
+                    (self._run_guarded if guarded else self._run_lightly)(tx, write)
                     done += 1
-                    if time.monotonic() > deadline:
+                    if time.thread_time() > deadline:
                         break
             committing = True
+            began = time.monotonic()
             writer.commit()
+            self._commit_seconds = time.monotonic() - began
+            self._answered = done
+        except _Spoiled:
+            writer.rollback()
+            return self._commit_group(batch, guarded=True)
         except writer.errors as error:
             self._after_error(error, committing=committing)
             raise
@@ -190,6 +218,20 @@ class Lane:
             self._writer.rollback()
             return False
         return True
+
+    def _run_lightly(self, tx: Tx, write: Write) -> None:
+        tx.recorded = write.recorded = []
+        tx.rerun = write.rerun
+        tx.changed = False
+        write.error = None
+        try:
+            write.result = write.run(tx)
+        except self._writer.errors:
+            raise
+        except Exception as refusal:
+            if tx.changed:
+                raise _Spoiled from refusal
+            write.error, write.recorded = refusal, []
 
     def _run_guarded(self, tx: Tx, write: Write) -> None:
         tx.recorded = write.recorded = []

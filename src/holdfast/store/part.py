@@ -14,11 +14,11 @@ Result = TypeVar("Result")
 class Workers(Protocol):
     """The lanes and readers of an open store."""
 
-    async def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Result:
+    def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Awaitable[Result]:
         """Run a write on the lane of the first lock; its result once it is durable."""
         ...
 
-    async def read(self, run: Callable[[Tx], Result]) -> Result:
+    def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
         """Run a read over one snapshot."""
         ...
 

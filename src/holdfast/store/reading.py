@@ -18,7 +18,7 @@ HEAD = "SELECT session_no, head_seq, head_hash FROM sessions WHERE tenant = ?1 A
 COLUMNS = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, p.hash"
 SOURCE = """
     FROM transcript_events e
-    LEFT JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq
+    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
     WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"""
 FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"

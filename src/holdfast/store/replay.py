@@ -34,6 +34,8 @@ class Known(NamedTuple):
 
 def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Known]:
     """Which of the events, by index, the log has already; IdempotencyConflict if it has them with another body."""
+    if not tx.rerun and not any(event.named or event.idempotency_key for event in events):
+        return {}
     named = [event.event_id for event in events if event.named or tx.rerun]
     keyed = [event.idempotency_key for event in events if event.idempotency_key is not None]
     by_id = {known.event_id: known for known in look_up(tx, head, "event_id", named)}

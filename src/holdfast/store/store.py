@@ -1,7 +1,7 @@
 """An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -41,7 +41,7 @@ class Machinery:
         self.lanes = [Lane(f"holdfast-lane-{n}", engine.writer(), self._published) for n in range(lanes)]
         self.give_way = GiveWay(self.lanes)
 
-    async def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Result:
+    def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Awaitable[Result]:
         """Run a write on the lane of its first lock; its result once it is durable."""
         if not self.lanes:
             raise StoreUnavailable("the store was opened read-only")
@@ -49,13 +49,11 @@ class Machinery:
         if locks and len(self.lanes) > 1:
             lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)]
         self.give_way.watch(asyncio.get_running_loop())
-        result: Result = await lane.submit(run, locks, weight)
-        return result
+        return lane.submit(run, locks, weight)
 
-    async def read(self, run: Callable[[Tx], Result]) -> Result:
+    def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
         """Run a read over one snapshot."""
-        result: Result = await self.readers.run(run)
-        return result
+        return self.readers.run(run)
 
     def failure(self) -> StoreFailed | None:
         """Why the store no longer acknowledges writes, or None."""

@@ -29,11 +29,12 @@ NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 class PostgresTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "recorded", "rerun")
+    __slots__ = ("_connection", "changed", "recorded", "rerun")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.rerun = False
+        self.changed = False
         self.recorded: list[Recorded] = []
 
     def one(self, sql: str, *args: Any) -> Row | None:
@@ -46,10 +47,12 @@ class PostgresTx:
 
     def run(self, sql: str, *args: Any) -> None:
         """Change rows; nothing comes back."""
+        self.changed = True
         self._connection.execute(dollars(sql), args)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
+        self.changed = True
         with self._connection.cursor() as cursor:
             cursor.executemany(dollars(sql), rows)
 

@@ -34,7 +34,7 @@ ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
 class SqliteTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_clock", "_execute", "_executemany", "recorded", "rerun")
+    __slots__ = ("_clock", "_execute", "_executemany", "changed", "recorded", "rerun")
 
     def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
         cursor = connection.cursor()
@@ -42,6 +42,7 @@ class SqliteTx:
         self._executemany = cursor.executemany
         self._clock = clock
         self.rerun = False
+        self.changed = False
         self.recorded: list[Recorded] = []
 
     def one(self, sql: str, *args: Any) -> Row | None:
@@ -56,10 +57,12 @@ class SqliteTx:
 
     def run(self, sql: str, *args: Any) -> None:
         """Change rows; nothing comes back."""
+        self.changed = True
         self._execute(sql, args)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
+        self.changed = True
         self._executemany(sql, rows)
 
     def now(self) -> int:

@@ -29,6 +29,7 @@ CREATE TABLE transcript_events (
   session_no BIGINT NOT NULL,
   seq        BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
+  event_id   TEXT COLLATE "C" NOT NULL,
   hash       BYTEA NOT NULL,
   payload    BYTEA NOT NULL,
   xid        XID8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -36,6 +37,7 @@ CREATE TABLE transcript_events (
 );
 CREATE INDEX transcript_events_feed ON transcript_events (xid, pos);
 
+-- Clustered by the event's id, which rises with time: whoever writes, the newest identities share a page.
 CREATE TABLE transcript_event_identities (
   session_no      BIGINT NOT NULL,
   seq             BIGINT NOT NULL,
@@ -43,8 +45,7 @@ CREATE TABLE transcript_event_identities (
   type            TEXT COLLATE "C" NOT NULL,
   parent_id       TEXT COLLATE "C",
   idempotency_key TEXT COLLATE "C",
-  PRIMARY KEY (session_no, seq),
-  UNIQUE (session_no, event_id)
+  PRIMARY KEY (event_id, session_no)
 );
 CREATE UNIQUE INDEX identities_by_key ON transcript_event_identities (session_no, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
@@ -108,4 +109,4 @@ CREATE VIEW session_events AS
   SELECT s.tenant, s.session_id, e.seq, i.event_id, i.type, i.parent_id, i.idempotency_key, e.created_at, e.hash, e.payload
   FROM transcript_events e
   JOIN sessions s ON s.session_no = e.session_no
-  JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq;
+  JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no;

@@ -28,11 +28,13 @@ CREATE TABLE transcript_events (
   session_no INTEGER NOT NULL,
   seq        INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
+  event_id   TEXT    NOT NULL,
   hash       BLOB    NOT NULL,
   payload    BLOB    NOT NULL,
   UNIQUE (session_no, seq)
 ) STRICT;
 
+-- Clustered by the event's id, which rises with time: whoever writes, the newest identities share a page.
 CREATE TABLE transcript_event_identities (
   session_no      INTEGER NOT NULL,
   seq             INTEGER NOT NULL,
@@ -40,8 +42,7 @@ CREATE TABLE transcript_event_identities (
   type            TEXT    NOT NULL,
   parent_id       TEXT,
   idempotency_key TEXT,
-  PRIMARY KEY (session_no, seq),
-  UNIQUE (session_no, event_id)
+  PRIMARY KEY (event_id, session_no)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX identities_by_key ON transcript_event_identities (session_no, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
@@ -105,4 +106,4 @@ CREATE VIEW session_events AS
   SELECT s.tenant, s.session_id, e.seq, i.event_id, i.type, i.parent_id, i.idempotency_key, e.created_at, e.hash, e.payload
   FROM transcript_events e
   JOIN sessions s ON s.session_no = e.session_no
-  JOIN transcript_event_identities i ON i.session_no = e.session_no AND i.seq = e.seq;
+  JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no;
