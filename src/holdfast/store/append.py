@@ -128,13 +128,13 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         identities.append((session_no, seq, event_id, kind, parent_id, key))
         seqs[event_id] = seq
         tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
+    advance = (session_no, seq, prev, events[-1].created_at)
     if len(rows) == 1:
-        tx.run(INSERT_EVENT, *rows[0])
-        tx.run(INSERT_IDENTITY, *identities[0])
+        tx.run_together((INSERT_EVENT, rows[0]), (INSERT_IDENTITY, identities[0]), (ADVANCE, advance))
     else:
         tx.run_many(INSERT_EVENT, rows)
         tx.run_many(INSERT_IDENTITY, identities)
-    tx.run(ADVANCE, session_no, seq, prev, events[-1].created_at)
+        tx.run(ADVANCE, *advance)
     return seqs
 
 

@@ -70,6 +70,10 @@ class Tx(Protocol):
         """Change rows; nothing comes back."""
         ...
 
+    def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
+        """Changes, as statement and arguments, of which none reads what another writes: one trip where that helps."""
+        ...
+
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
         ...
@@ -130,7 +134,7 @@ class Writer(Protocol):
         ...
 
     def rest(self, *, idle: bool) -> None:
-        """Called after each batch: house-keeping such as checkpoints."""
+        """Called after each batch, and once when nobody has come for a while: house-keeping such as checkpoints."""
         ...
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ MAX_WRITES = 256
 MAX_WEIGHT = 2_000
 MAX_SECONDS = 0.010
 MAX_QUEUED = 10_000
+IDLE_SECONDS = 0.1
 SLOW_COMMIT_SECONDS = 0.001
 MAX_GATHER_SECONDS = 0.005
 RECONNECT_SECONDS = 10.0
@@ -109,7 +110,7 @@ class Lane:
                     self._in_hand = batch
                     self._process(batch, pending)
                     self._in_hand = []
-                    self._rest(idle=not pending and self._queue.empty())
+                    self._rest(idle=False)
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
@@ -128,7 +129,7 @@ class Lane:
     def _fill(self, pending: deque[Write]) -> bool:
         """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
         try:
-            item = self._queue.get() if not pending else self._queue.get_nowait()
+            item = self._wait() if not pending else self._queue.get_nowait()
             while True:
                 if item is None:
                     return True
@@ -138,6 +139,14 @@ class Lane:
                 item = self._queue.get_nowait()
         except Empty:
             return False
+
+    def _wait(self) -> Write | None:
+        """The next write, or the end; house-keeping once nobody has come for a while."""
+        try:
+            return self._queue.get(timeout=IDLE_SECONDS)
+        except Empty:
+            self._rest(idle=True)
+            return self._queue.get()
 
     def _next_batch(self, pending: deque[Write]) -> list[Write]:
         batch: list[Write] = []

@@ -68,6 +68,18 @@ def dollars(sql: str) -> bytes:
 
 
 @cache
+def together(changes: tuple[tuple[str, int], ...]) -> bytes:
+    """One statement for several, each given with the number of its arguments, which follow one another."""
+    parts: list[str] = []
+    used = 0
+    for sql, count in changes:
+        parts.append(re.sub(r"\?(\d+)", lambda mark, used=used: f"${int(mark[1]) + used}", sql))  # type: ignore[misc]
+        used += count
+    named = ", ".join(f"c{number} AS ({part})" for number, part in enumerate(parts[:-1]))
+    return f"WITH {named} {parts[-1]}".encode()
+
+
+@cache
 def lock_number(name: str) -> int:
     """The advisory lock that stands for a name."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)

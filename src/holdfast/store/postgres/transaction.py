@@ -20,6 +20,7 @@ from holdfast.store.postgres.connection import (
     explain,
     lock_number,
     refused_by_server,
+    together,
 )
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
@@ -49,6 +50,12 @@ class PostgresTx:
         """Change rows; nothing comes back."""
         self.changed = True
         self._connection.execute(dollars(sql), args)
+
+    def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
+        """One statement that makes all the changes."""
+        self.changed = True
+        sql = together(tuple((sql, len(args)) for sql, args in changes))
+        self._connection.execute(sql, [value for _, args in changes for value in args])
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""

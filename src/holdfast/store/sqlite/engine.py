@@ -24,7 +24,7 @@ APPLICATION_ID = 0x486F6C64  # "Hold"
 BUSY_MS = 10_000
 PAGE = 4096
 CHECKPOINT_PAGES = 1_000
-CHECKPOINT_PAGES_BUSY = 4_096
+CHECKPOINT_PAGES_IDLE = 250
 TRUNCATE_PAGES = 16_384
 READ_SECONDS = 5.0
 
@@ -59,6 +59,12 @@ class SqliteTx:
         """Change rows; nothing comes back."""
         self.changed = True
         self._execute(sql, args)
+
+    def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
+        """One after the other: there is no trip to save."""
+        self.changed = True
+        for sql, args in changes:
+            self._execute(sql, args)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
@@ -128,8 +134,8 @@ class SqliteWriter:
         """A file has no connection to lose."""
 
     def rest(self, *, idle: bool) -> None:
-        """Move the log into the file when there is time, and at the latest when it has grown long."""
-        if self._wal_pages < (CHECKPOINT_PAGES if idle else CHECKPOINT_PAGES_BUSY):
+        """Move the log into the file often: a log that starts again overwrites, one that grows is slow to sync."""
+        if self._wal_pages < (CHECKPOINT_PAGES_IDLE if idle else CHECKPOINT_PAGES):
             return
         how = apsw.SQLITE_CHECKPOINT_TRUNCATE if self._wal_pages > TRUNCATE_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
         try:
