@@ -69,6 +69,18 @@ async def test_verify_names_the_first_event_that_was_edited_or_removed(store_url
         assert verified.bad_seq == bad_seq
 
 
+async def test_an_identity_without_an_event_is_found(store_url: str) -> None:
+    async with await open_store(store_url) as store:
+        await store.append("s", [NewEvent("t", 1)])
+        assert await store.verification.files() == []
+        change(
+            store_url,
+            "INSERT INTO transcript_event_identities (session_no, seq, event_id, type)"
+            " SELECT session_no, 7, 'stray', 't' FROM sessions",
+        )
+        assert await store.verification.files() == ["session s has an identity for event 7, which is not there"]
+
+
 async def test_an_exchanged_tail_does_not_pass_for_the_original(store_url: str) -> None:
     """Whoever rewrites the whole chain still cannot keep the head hash that was noted elsewhere."""
     async with await open_store(store_url) as store:

@@ -91,7 +91,7 @@ async def _verify(url: str, session_ids: Sequence[str]) -> Report:
         return Report(url.rsplit("@", 1)[-1], "not opened", None, [error.message], [])
     async with store:
         engine = store.engine
-        files = await asyncio.to_thread(store.verification.files)
+        files = await store.verification.files()
         found: list[Verified] = []
         try:
             async for session_id in _chosen(store, session_ids):

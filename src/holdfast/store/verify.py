@@ -5,6 +5,7 @@ head is the last event's, and the rows beside the log are what the events say.
 Strictly read-only. The first thing that is wrong is named; head hashes are reported, to be kept elsewhere.
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from holdfast.core import TaskState, strict_json
@@ -83,17 +84,14 @@ class Verification(Part):
 
         return await self.workers.read(run)
 
-    async def strays(self) -> list[str]:
-        """Identity rows that no event belongs to, in words."""
-        rows = await self.workers.read(lambda tx: tx.all(STRAY_IDENTITIES, self.tenant))
-        return [f"session {row[0]} has an identity for event {row[1]}, which is not there" for row in rows]
-
-    def files(self) -> list[str]:
-        """What the engine itself finds wrong with its files. Blocks."""
+    async def files(self) -> list[str]:
+        """What is wrong with the database as a whole: what its engine finds, and identities without an event."""
         try:
-            return self.engine.check()
+            found = await asyncio.to_thread(self.engine.check)
+            rows = await self.workers.read(lambda tx: tx.all(STRAY_IDENTITIES, self.tenant))
         except HoldfastError as error:
             return [error.message]
+        return found + [f"session {row[0]} has an identity for event {row[1]}, which is not there" for row in rows]
 
     def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection) -> Head:
         """Compare the rows with what the events say; the head as it is now, and no more if that has moved on."""
