@@ -191,12 +191,13 @@ class Lane:
         try:
             tx = writer.begin(locks, cautious=cautious)
             if len(batch) == 1:
-                if not self._run_alone(tx, batch[0]):
+                if not self._attempt(tx, batch[0]):
+                    writer.rollback()
                     return 1
                 done = 1
             else:
                 for write in batch:
-                    (self._run_guarded if guarded else self._run_lightly)(tx, write)
+                    self._run_beside_others(tx, write, guarded=guarded)
                     done += 1
                     if time.thread_time() > deadline:
                         break
@@ -214,48 +215,29 @@ class Lane:
         self.commits += 1
         return done
 
-    def _run_alone(self, tx: Tx, write: Write) -> bool:
-        """False if the write was refused, and the transaction with it."""
+    def _run_beside_others(self, tx: Tx, write: Write, *, guarded: bool) -> None:
+        if guarded:
+            self._writer.savepoint()
+        if self._attempt(tx, write):
+            if guarded:
+                self._writer.release()
+        elif guarded:
+            self._writer.undo()
+        elif tx.changed:
+            raise _Spoiled
+
+    def _attempt(self, tx: Tx, write: Write) -> bool:
+        """Run a write; False if it was refused, for whatever reason but a database error."""
         tx.recorded = write.recorded = []
-        tx.rerun = write.rerun
+        tx.rerun, tx.changed, write.error = write.rerun, False, None
         try:
             write.result = write.run(tx)
         except self._writer.errors:
             raise
         except Exception as refusal:
             write.error, write.recorded = refusal, []
-            self._writer.rollback()
             return False
         return True
-
-    def _run_lightly(self, tx: Tx, write: Write) -> None:
-        tx.recorded = write.recorded = []
-        tx.rerun = write.rerun
-        tx.changed = False
-        write.error = None
-        try:
-            write.result = write.run(tx)
-        except self._writer.errors:
-            raise
-        except Exception as refusal:
-            if tx.changed:
-                raise _Spoiled from refusal
-            write.error, write.recorded = refusal, []
-
-    def _run_guarded(self, tx: Tx, write: Write) -> None:
-        tx.recorded = write.recorded = []
-        tx.rerun = write.rerun
-        write.error = None
-        self._writer.savepoint()
-        try:
-            write.result = write.run(tx)
-        except self._writer.errors:
-            raise
-        except Exception as refusal:
-            write.error, write.recorded = refusal, []
-            self._writer.undo()
-        else:
-            self._writer.release()
 
     def _after_error(self, error: Exception, *, committing: bool) -> None:
         damage = self._writer.damage(error, committing=committing)
