@@ -98,25 +98,11 @@ class TaskEnded(Conflict):
     hint = "send a new message in the same context: it begins a new task"
 
 
-class SessionGone(HoldfastError):
-    """The session was deleted; its id is never used again."""
-
-    code = "session_gone"
-    status = 410
-
-
 class TooLarge(HoldfastError):
     """More than the limit; the details say the limit."""
 
     code = "too_large"
     status = 413
-
-
-class NotAcceptable(InvalidInput):
-    """The media type or protocol version is one we do not speak."""
-
-    code = "not_supported"
-    status = 415
 
 
 class Busy(HoldfastError):
