@@ -174,6 +174,29 @@ async def test_one_failure_in_a_batch_hurts_no_other_write(store: Store) -> None
         assert (await store.verification.session(f"s{n}")).problem is None
 
 
+async def test_a_write_refused_after_it_changed_something_leaves_nothing_and_hurts_nobody(store: Store) -> None:
+    """No database error here: the group must notice by itself, and take back exactly the refused writes."""
+
+    def late_refusal(number: int) -> Any:
+        def run(tx: Any) -> None:
+            tx.run("INSERT INTO schema_meta (key, value) VALUES (?1, 'half done')", f"half-{number}")
+            raise ZeroDivisionError
+
+        return run
+
+    workers = store.sessions.workers
+    lock = store.sessions.lock("s")
+    writes: list[Awaitable[Any]] = [
+        workers.write(late_refusal(n), (lock,)) if n % 10 == 5 else store.append("s", numbered(n)) for n in range(40)
+    ]
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [n for n, result in enumerate(results) if isinstance(result, BaseException)] == [5, 15, 25, 35]
+    assert all(isinstance(results[n], ZeroDivisionError) for n in (5, 15, 25, 35))
+    assert await workers.read(lambda tx: tx.all("SELECT key FROM schema_meta WHERE key LIKE 'half-%'")) == []
+    assert [value["n"] for value in await values(store, "s")] == [n for n in range(40) if n % 10 != 5]
+    assert (await store.verification.session("s")).problem is None
+
+
 async def test_a_cancelled_callers_write_is_applied_once_and_its_retry_replays_it(store: Store) -> None:
     event = NewEvent("t", {"n": 1}, idempotency_key="k")
     caller = asyncio.create_task(store.append("s", [event]))
