@@ -5,29 +5,19 @@ from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
+from tests.support.material import numbered, said, values
 
 from holdfast.core.errors import (
     Conflict,
     IdempotencyConflict,
     InvalidInput,
     InvalidJson,
-    LeaseHeld,
-    LeaseLost,
     NotFound,
     StaleState,
     StaleWriter,
-    TaskEnded,
     TooLarge,
 )
-from holdfast.store import NewEvent, Store, TaskState, open_store
-
-
-def numbered(*numbers: int) -> list[NewEvent]:
-    return [NewEvent("number", {"n": n}) for n in numbers]
-
-
-async def values(store: Store, session_id: str, **window: Any) -> list[Any]:
-    return [event.value() for event in await store.read(session_id, **window)]
+from holdfast.store import NewEvent, Store, open_store
 
 
 async def test_the_first_append_makes_the_session_and_seqs_are_dense_from_one(store: Store) -> None:
@@ -280,90 +270,6 @@ async def test_a_retried_patch_is_told_what_the_first_was(store: Store) -> None:
     await store.state.patch("s", {"n": 2})
     assert await store.state.patch("s", {"n": 1}, idempotency_key="k") == first
     assert (await store.state.get("s")).document == {"n": 2}
-
-
-async def test_a_lease_has_one_holder_and_a_new_holder_fences_the_old(store: Store) -> None:
-    first = await store.leases.acquire("s", "a", 60_000)
-    with pytest.raises(LeaseHeld) as refusal:
-        await store.leases.acquire("s", "b", 60_000)
-    assert refusal.value.details["holder"] == "a"
-    assert (await store.leases.acquire("s", "a", 60_000)).fence == first.fence
-    await store.append("s", numbered(1), lease=first)
-    second = await store.leases.acquire("s", "b", 60_000, take_over=True)
-    assert second.fence == first.fence + 1
-    with pytest.raises(LeaseLost):
-        await store.append("s", numbered(2), lease=first)
-    with pytest.raises(LeaseLost):
-        await store.leases.renew(first, 60_000)
-    await store.leases.release(first)
-    await store.append("s", numbered(3), lease=await store.leases.renew(second, 60_000))
-    await store.append("s", numbered(4))
-    assert await values(store, "s") == [{"n": 1}, {"n": 3}, {"n": 4}]
-
-
-async def test_expiry_lets_another_take_over_and_refuses_nothing_by_itself(store: Store) -> None:
-    lease = await store.leases.acquire("s", "a", 1)
-    while True:
-        await store.append("s", numbered(1), lease=lease)
-        try:
-            taken = await store.leases.acquire("s", "b", 60_000)
-            break
-        except LeaseHeld:
-            continue
-    assert taken.fence == lease.fence + 1
-    with pytest.raises(LeaseLost):
-        await store.append("s", numbered(2), lease=lease)
-
-
-async def test_a_released_lease_is_free_at_once(store: Store) -> None:
-    lease = await store.leases.acquire("s", "a", 60_000)
-    await store.leases.release(lease)
-    assert (await store.leases.acquire("s", "b", 60_000)).fence == lease.fence + 1
-
-
-def said(text: str, task_id: str, key: str | None = None) -> NewEvent:
-    return NewEvent("message", {"role": "user", "taskId": task_id, "parts": [{"text": text}]}, idempotency_key=key)
-
-
-async def test_a_task_lives_in_its_conversation(store: Store) -> None:
-    begun = await store.tasks.begin("s", "t1", "ctx", said("hi", "t1", "k1"), owner="me")
-    assert (begun.task.state, begun.replayed) == (TaskState.SUBMITTED, False)
-    lease = await store.leases.acquire("s", "me", 60_000)
-    working = await store.tasks.update(begun.task, TaskState.WORKING, lease=lease)
-    answer = NewEvent("message", {"role": "agent", "taskId": "t1", "parts": [{"text": "hello"}]})
-    done = await store.tasks.update(working, TaskState.COMPLETED, {"artifacts": [1]}, messages=[answer], lease=lease)
-    assert (done.state, done.document, done.version) == (TaskState.COMPLETED, {"artifacts": [1]}, 3)
-    assert await store.tasks.get("t1") == done
-    roles = [event.value()["role"] for event in await store.read("s", types=["message"])]
-    assert roles == ["user", "agent"]
-    with pytest.raises(TaskEnded):
-        await store.tasks.update(done, TaskState.WORKING)
-    with pytest.raises(NotFound):
-        await store.tasks.get("t2")
-    assert (await store.verification.session("s")).problem is None
-
-
-async def test_a_redelivered_message_finds_its_first_task(store: Store) -> None:
-    deliveries = [
-        store.tasks.begin("s", f"t{n}", "ctx", said("hi", f"t{n}", "same-message"), owner="me") for n in range(8)
-    ]
-    begun = await asyncio.gather(*deliveries)
-    assert len({one.task.task_id for one in begun}) == 1
-    assert sum(not one.replayed for one in begun) == 1
-    assert len(await store.read("s", types=["message"])) == 1
-
-
-async def test_running_tasks_of_a_silent_owner_are_orphans(store: Store) -> None:
-    await store.tasks.beat("alive", 60_000)
-    await store.tasks.begin("a", "ta", "ca", said("hi", "ta"), owner="alive")
-    await store.for_tenant("other").tasks.begin("b", "tb", "cb", said("hi", "tb"), owner="dead")
-    done = await store.tasks.begin("c", "tc", "cc", said("hi", "tc"), owner="dead")
-    await store.tasks.update(done.task, TaskState.COMPLETED)
-    assert [(o.tenant, o.task.task_id) for o in await store.tasks.orphans()] == [("other", "tb")]
-    await store.leases.acquire("a", "alive", 60_000)
-    await store.tasks.declare_all_dead()
-    assert {o.task.task_id for o in await store.tasks.orphans()} == {"ta", "tb"}
-    assert (await store.leases.acquire("a", "next", 60_000)).fence == 2
 
 
 async def test_tenants_never_see_each_other(store: Store) -> None:
