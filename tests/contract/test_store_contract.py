@@ -17,7 +17,7 @@ from holdfast.core.errors import (
     StaleWriter,
     TooLarge,
 )
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import Filter, NewEvent, Store, open_store
 
 
 async def test_the_first_append_makes_the_session_and_seqs_are_dense_from_one(store: Store) -> None:
@@ -226,7 +226,7 @@ async def test_sessions_are_listed_newest_first_by_pages(store: Store) -> None:
     pages = [[session.session_id for session in page.sessions] for page in (first, second, third)]
     assert pages == [["s6", "s5", "s4"], ["s3", "s2", "s1"], ["s0"]]
     assert third.cursor is None
-    assert [s.session_id for s in (await store.sessions.list(user_id="odd")).sessions] == ["s5", "s3", "s1"]
+    assert [s.session_id for s in (await store.sessions.list(Filter(user_id="odd"))).sessions] == ["s5", "s3", "s1"]
     with pytest.raises(InvalidInput):
         await store.sessions.list(cursor="nonsense")
 

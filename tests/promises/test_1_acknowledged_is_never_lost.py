@@ -1,18 +1,17 @@
 """Promise 1: an acknowledged event is never lost."""
 
 import asyncio
-import contextlib
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import psycopg
 import pytest
+from tests.support.disks import small_disk
 from tests.support.history import History, violations
 from tests.support.kills import kill_cycles
 
@@ -108,77 +107,100 @@ async def test_a_commit_whose_answer_was_lost_is_not_written_twice(
         assert sorted(one.first_seq for one in done) == [2, 3, 4, 5, 6]
 
 
-@contextlib.contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
-    """A disk of four megabytes, or a loud skip where none can be mounted."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("NOT RUN: the full-disk test needs the right to mount a small tmpfs (root)")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-
-
 async def test_a_full_disk_refuses_writes_loses_nothing_and_reads_go_on(tmp_path: Path) -> None:
-    with small_disk(tmp_path) as disk:
+    """No setting is changed: filled, emptied by a deletion, filled again, enlarged; one process, never restarted."""
+    with small_disk(tmp_path, 40) as disk:
         async with await open_store(f"sqlite:///{disk}/holdfast.db") as store:
-            acked = 0
-            with pytest.raises(StorageFull) as refusal:
-                while True:
-                    await store.append("s", [NewEvent("t", "x" * 50_000)])
-                    acked += 1
-            assert refusal.value.hint
-            assert acked > 5
-            assert len(await store.read("s")) == acked
-            assert (await store.verification.session("s")).problem is None
-            subprocess.run(["mount", "-o", "remount,size=16m", disk], check=True)
+            for number in range(100):
+                await store.append("old", [NewEvent("t", f"{number:050000}")])
+            acked = await _fill(store, 0)
+            assert acked > 50
+            assert len(await store.read("old")) == 100
+            await store.deletion.delete("old")
+            await store.archives.purge("old")
+            again = await _fill(store, acked)
+            assert again > acked, "a deletion made no room"
+            subprocess.run(["mount", "-o", "remount,size=80m", disk], check=True)
             await store.append("s", [NewEvent("t", "room again")])
-            assert len(await store.read("s")) == acked + 1
+            assert len(await store.read("s")) == again + 1
+            assert (await store.verification.session("s")).problem is None
+
+
+async def _fill(store: Store, acked: int) -> int:
+    """Append until the disk is full; how many were acknowledged in all, and all are there."""
+    with pytest.raises(StorageFull) as refusal:
+        while True:
+            await store.append("s", [NewEvent("t", f"{acked:050000}")])
+            acked += 1
+    assert refusal.value.hint
+    assert [int(event.value()[-9:]) for event in await store.read("s")] == list(range(acked))
+    assert (await store.verification.session("s")).problem is None
+    return acked
 
 
 @pytest.mark.skipif(not Path("/usr/bin/gcc").exists(), reason="NOT RUN: the failed-fsync test needs gcc for its shim")
 async def test_after_a_failed_fsync_nothing_more_is_acknowledged(tmp_path: Path) -> None:
     """The disk refuses one sync: that write's outcome is unknown, later ones are refused, a new start finds all."""
-    source = tmp_path / "shim.c"
+    said = _with_failing_fsync(tmp_path, FSYNC_PROGRAM, "-wal")
+    assert said == ["1", OutcomeUnknown.__name__, StoreFailed.__name__, "1"]
+    async with await open_store(f"sqlite:///{tmp_path}/holdfast.db") as store:
+        assert (await store.read("s", limit=1))[0].value() == 1
+        assert (await store.verification.session("s")).problem is None
+
+
+@pytest.mark.skipif(not Path("/usr/bin/gcc").exists(), reason="NOT RUN: the failed-fsync test needs gcc for its shim")
+async def test_after_a_failed_fsync_of_the_file_itself_nothing_more_is_acknowledged(tmp_path: Path) -> None:
+    """The log is synced, but moving it into the file fails: the log must stay, since only it has the rows for sure."""
+    *acked, error, last = _with_failing_fsync(tmp_path, CHECKPOINT_PROGRAM, "holdfast.db")
+    assert (error, last) == (StoreFailed.__name__, StoreFailed.__name__)
+    assert len(acked) > 10
+    async with await open_store(f"sqlite:///{tmp_path}/holdfast.db") as store:
+        assert [str(event.seq) for event in await store.read("s")] == acked
+        assert (await store.verification.session("s")).problem is None
+
+
+def _with_failing_fsync(folder: Path, text: str, suffix: str) -> list[str]:
+    """What a program says whose fsyncs of files with this suffix fail once it has made the file `fail`."""
+    source = folder / "shim.c"
     source.write_text(SHIM)
-    shim = tmp_path / "shim.so"
+    shim = folder / "shim.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
-    url = f"sqlite:///{tmp_path}/holdfast.db"
-    program = tmp_path / "program.py"
-    program.write_text(FSYNC_PROGRAM)
+    program = folder / "program.py"
+    program.write_text(text)
+    flag = {"FAIL_WHEN_EXISTS": str(folder / "fail"), "FAIL_SUFFIX": suffix}
     done = subprocess.run(
-        [sys.executable, program, url, tmp_path / "fail"],
-        env={**os.environ, "LD_PRELOAD": str(shim), "FAIL_WHEN_EXISTS": str(tmp_path / "fail")},
+        [sys.executable, program, f"sqlite:///{folder}/holdfast.db", folder / "fail"],
+        env={**os.environ, "LD_PRELOAD": str(shim), **flag},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.stdout.split() == ["1", OutcomeUnknown.__name__, StoreFailed.__name__, "1"], done.stderr
-    async with await open_store(url) as store:
-        assert (await store.read("s", limit=1))[0].value() == 1
-        assert (await store.verification.session("s")).problem is None
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
 
 
 SHIM = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-static int refuse(void) {
-  const char *flag = getenv("FAIL_WHEN_EXISTS");
-  return flag && access(flag, F_OK) == 0;
+static int refuse(int fd) {
+  const char *flag = getenv("FAIL_WHEN_EXISTS"), *suffix = getenv("FAIL_SUFFIX");
+  char link[64], name[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, name, sizeof name), tail = strlen(suffix);
+  return length >= tail && !memcmp(name + length - tail, suffix, tail) && access(flag, F_OK) == 0;
 }
 int fdatasync(int fd) {
-  if (refuse()) { errno = EIO; return -1; }
+  if (refuse(fd)) { errno = EIO; return -1; }
   return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(fd);
 }
 int fsync(int fd) {
-  if (refuse()) { errno = EIO; return -1; }
+  if (refuse(fd)) { errno = EIO; return -1; }
   return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd);
 }
 """
@@ -201,6 +223,27 @@ async def main():
             print(type(error).__name__)
         pathlib.Path(flag).unlink(missing_ok=True)
     print((await store.read("s", limit=1))[0].seq)
+    await store.close()
+
+asyncio.run(main())
+"""
+
+CHECKPOINT_PROGRAM = """
+import asyncio, pathlib, sys
+from holdfast.core import HoldfastError
+from holdfast.store import NewEvent, open_store
+
+async def main():
+    url, flag = sys.argv[1:]
+    store = await open_store(url)
+    pathlib.Path(flag).touch()
+    for _ in range(2):
+        try:
+            while True:
+                print((await store.append("s", [NewEvent("t", "x" * 50_000)])).first_seq)
+        except HoldfastError as error:
+            print(type(error).__name__)
+        pathlib.Path(flag).unlink(missing_ok=True)
     await store.close()
 
 asyncio.run(main())

@@ -21,5 +21,12 @@ def seal(
     prev: bytes, seq: int, event_id: str, type: str, parent_id: str | None, created_at: int, payload: bytes
 ) -> bytes:
     """The hash of an event that follows the one with hash `prev`."""
+    return seal_digest(prev, seq, event_id, type, parent_id, created_at, hashlib.sha256(payload).digest())
+
+
+def seal_digest(
+    prev: bytes, seq: int, event_id: str, type: str, parent_id: str | None, created_at: int, digest: bytes
+) -> bytes:
+    """The same for an event of whose payload only the SHA-256 is known: one that was erased."""
     header = _encode((seq, event_id, type, parent_id, created_at))
-    return hashlib.sha256(prev + header + hashlib.sha256(payload).digest()).digest()
+    return hashlib.sha256(prev + header + digest).digest()

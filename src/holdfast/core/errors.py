@@ -42,6 +42,13 @@ class InvalidJson(InvalidInput):
     code = "invalid_json"
 
 
+class BadArchive(InvalidInput):
+    """The archive or folder is not what we write; the details say member, line where there is one, and reason."""
+
+    code = "bad_archive"
+    hint = "nothing after this point was read; take another copy of the file, or export again"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or it belongs to another tenant."""
 
@@ -54,6 +61,35 @@ class Conflict(HoldfastError):
 
     code = "conflict"
     status = 409
+
+
+class SessionGone(HoldfastError):
+    """The session was deleted: its id is never used again, and nothing can be appended to it."""
+
+    code = "session_gone"
+    status = 410
+    hint = "use another session id; what was archived can still be exported"
+
+
+class SessionArriving(Conflict):
+    """The session is still being forked or imported."""
+
+    code = "session_arriving"
+    hint = "wait until the fork or import is done; one that was interrupted is undone by itself"
+
+
+class LegalHold(Conflict):
+    """The session is under legal hold: it can be neither deleted nor erased."""
+
+    code = "legal_hold"
+    hint = "release the hold first"
+
+
+class EffectUnresolved(Conflict):
+    """The effect was started before, and nobody knows whether it happened: it is not run again by itself."""
+
+    code = "effect_unresolved"
+    hint = "look whether it happened, then finish it with what you found"
 
 
 class IdempotencyConflict(Conflict):
@@ -151,6 +187,14 @@ class StorageFull(HoldfastError):
     code = "storage_full"
     status = 507
     hint = "make room on the disk that holds the store; writes go on by themselves"
+
+
+class LogFull(HoldfastError):
+    """A reader keeps the write-ahead log from being emptied; nothing was written; reads go on."""
+
+    code = "wal_full"
+    status = 503
+    hint = "end the process that reads the database file and does not finish; writes go on by themselves"
 
 
 class Corrupt(HoldfastError):

@@ -31,10 +31,12 @@ class Event:
     hash: bytes
     parent_id: str | None = None
     idempotency_key: str | None = None
+    erased: bytes | None = None
+    """The SHA-256 of a payload that was erased; `payload` is empty then."""
 
     def value(self) -> Any:
-        """The payload as a JSON value."""
-        return strict_json.parse(self.payload)
+        """The payload as a JSON value; None if it was erased."""
+        return None if self.erased is not None else strict_json.parse(self.payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,14 @@ class Session:
     metadata: dict[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     initial: Any = None
+    final: dict[str, Any] | None = None
+    """How it ended: status, outcome, response and the time."""
+    lineage: dict[str, Any] = field(default_factory=dict)
+    """Where it came from and went: parentSession, forkedFrom, previousSession, nextSession."""
+    held: bool = False
+    """Under legal hold: neither deleted nor erased."""
+    size_bytes: int = 0
+    """The payloads of its events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +123,95 @@ class Lease:
     holder: str
     fence: int
     expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a session is to reach."""
+
+    goal_id: str
+    description: str
+    status: str
+    priority: str
+    created_at: int
+    completed_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubAgent:
+    """An agent at work for a session."""
+
+    agent_id: str
+    type: str
+    task: Any
+    status: str
+    spawned_at: int
+    completed_at: int | None = None
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A named point in the log to branch from or restore to."""
+
+    checkpoint_id: str
+    name: str
+    seq: int
+    reason: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What stands for the events from `first_seq` to `last_seq`: a compaction's summary, or a saved document."""
+
+    seq: int
+    first_seq: int
+    last_seq: int
+    kind: str
+    document: Any
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One call of a tool that changes something outside: started, finished or failed."""
+
+    call_id: str
+    tool: str
+    digest: str
+    status: str
+    started_at: int
+    finished_at: int | None = None
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What models were asked and answered, in tokens."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_micros: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """All that a program needs to go on with a session, as of one moment.
+
+    `events` are the newest ones after the snapshot; `complete` says that none is left out between the two.
+    """
+
+    session: Session
+    snapshot: Snapshot | None
+    events: list[Event]
+    complete: bool
+    state: State
+    goals: list[Goal]
+    agents: list[SubAgent]
+    effects: list[Effect]
 
 
 class TaskState(StrEnum):

@@ -65,6 +65,16 @@ def dump(value: Any) -> bytes:
     return raw
 
 
+def plain(value: Any) -> Any:
+    """The value as whoever reads its JSON gets it: names are text, tuples are lists; InvalidJson if it has none."""
+    return parse(dump(value))
+
+
+def canonical(value: Any) -> bytes:
+    """The same bytes for the same value, whatever the order of its keys; InvalidJson if it has none."""
+    return _canonical(dump(value)).encode()
+
+
 def same_value(one: bytes, other: bytes) -> bool:
     """Whether two JSON texts mean the same value; order of keys and white space do not count, 1 and 1.0 differ."""
     return one == other or _canonical(one) == _canonical(other)

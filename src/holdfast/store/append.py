@@ -23,10 +23,15 @@ CREATE = """
     INSERT INTO sessions
       (tenant, session_id, agent, status, created_at, updated_at, head_seq, head_hash, document)
     VALUES (?1, ?2, ?3, 'active', ?4, ?4, 0, ?5, ?6)"""
-ADVANCE = "UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4 WHERE session_no = ?1"
+ADVANCE = """
+    UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4, size_bytes = size_bytes + ?5
+    WHERE session_no = ?1"""
 INSERT_EVENT = """
     INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
+INSERT_EVENT_ERASED = """
+    INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload, erased)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"""
 INSERT_IDENTITY = """
     INSERT INTO transcript_event_identities (session_no, seq, event_id, type, parent_id, idempotency_key)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
@@ -117,6 +122,7 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
 def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
     session_no, seq, prev = head
+    size = 0
     rows: list[tuple[Any, ...]] = []
     identities: list[tuple[Any, ...]] = []
     seqs: dict[str, int] = {}
@@ -127,8 +133,9 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         rows.append((session_no, seq, created_at, event_id, prev, payload))
         identities.append((session_no, seq, event_id, kind, parent_id, key))
         seqs[event_id] = seq
+        size += len(payload)
         tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
-    advance = (session_no, seq, prev, events[-1].created_at)
+    advance = (session_no, seq, prev, events[-1].created_at, size)
     if len(rows) == 1:
         tx.run_together((INSERT_EVENT, rows[0]), (INSERT_IDENTITY, identities[0]), (ADVANCE, advance))
     else:

@@ -6,10 +6,12 @@ and may be run more than once. SQL is shared by both engines and uses `?1, ?2` p
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.core import Event, HoldfastError
 from holdfast.store.prepare import Prepared
+from holdfast.store.words import Query
 
 Row = tuple[Any, ...]
 
@@ -48,6 +50,28 @@ class FeedOrder(NamedTuple):
     order: str
 
 
+class TextSql(NamedTuple):
+    """How an engine keeps and finds words, as SQL and as the languages of its full text."""
+
+    major: str
+    """The column that places an event before its `pos` does."""
+    after: str
+    """The condition that an event comes after the place ?1, ?2 and is not indexed yet."""
+    order: str
+    safe: str
+    """The place of the last event that nothing can slip in before any more."""
+    newest: str
+    """The place of the last event that can be seen."""
+    matches: str
+    """The condition that the row `t` has what the query ?1 asks for."""
+    document: Callable[[Sequence[str], Sequence[str]], str]
+    """Words in their places, and scopes beside them, as they are stored."""
+    query: Callable[[Query, str], str]
+    """A query within a scope."""
+    merge: str | None
+    """Rewrite ?1 pages of an index without its deleted words; None if the engine does so by itself."""
+
+
 class Tx(Protocol):
     """One open transaction."""
 
@@ -82,6 +106,18 @@ class Tx(Protocol):
         """The time that leases are measured by: the same for every process that shares the store."""
         ...
 
+    def lock(self, name: str) -> None:
+        """Keep others that share the store from locking this name until the transaction ends; waits for them."""
+        ...
+
+    def try_lock(self, name: str) -> bool:
+        """The same without waiting; False if another transaction has it."""
+        ...
+
+    def leave_no_trace(self) -> None:
+        """Once this is committed, see to it that what it removed is gone from the engine's own files too."""
+        ...
+
 
 class Damage(Enum):
     """What a database error means for the writes of the transaction it happened in."""
@@ -97,8 +133,11 @@ class Writer(Protocol):
     errors: tuple[type[Exception], ...]
     """What the database raises."""
 
-    def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
-        """Open a transaction and lock these names; cautious: report an error at the statement that made it."""
+    def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
+        """Open a transaction and lock these names; cautious: report an error at the statement that made it.
+
+        When room is short, only a group that makes room is let in; the others get the HoldfastError raised here.
+        """
         ...
 
     def savepoint(self) -> None:
@@ -173,6 +212,7 @@ class Engine(Protocol):
     feed_order: FeedOrder
     feed_end_sql: str
     """The cursor after every event that a feed could have read by now."""
+    text: TextSql
 
     def writer(self) -> Writer:
         """A new connection for a lane."""
@@ -192,6 +232,10 @@ class Engine(Protocol):
 
     def check(self) -> list[str]:
         """What the engine itself finds wrong with its files; empty is good."""
+        ...
+
+    def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
+        """Copy the store, as it is at one moment, to a new file; blocks, and tells how much is done, of how much."""
         ...
 
     def figures(self) -> dict[str, Any]:

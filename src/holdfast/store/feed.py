@@ -2,6 +2,7 @@
 
 A session's feed goes on after a seq; the whole store's after an opaque cursor that every envelope carries. Nothing
 is missed, doubled or reordered, however slow the reader: what is no longer in memory is read from the database.
+What a fork or an import copied is not news, and neither is what was deleted since: only that it was deleted.
 A cursor names its store, so one from before a restore is refused and never misread.
 """
 
@@ -15,15 +16,18 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import Cursor, Entry, Hub
 from holdfast.store.part import Part, Workers
-from holdfast.store.reading import COLUMNS, checked, existing_head, read
+from holdfast.store.reading import EVENT, checked, existing_head, read
 
 PAGE = 1_000
 PAGE_SQL = f"""
-    SELECT {{cursor}}, s.tenant, s.session_id, {COLUMNS}
+    SELECT {{cursor}}, s.tenant, s.session_id,
+      e.seq > s.copied_seq AND s.life <> 'arriving' AND (r.session_no IS NULL OR e.seq > r.last_seq),
+      {EVENT}, CASE WHEN r.session_no IS NULL THEN p.hash ELSE r.last_hash END
     FROM transcript_events e
     JOIN sessions s ON s.session_no = e.session_no
     LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
+    LEFT JOIN archives r ON r.session_no = e.session_no
     WHERE {{after}} ORDER BY {{order}} LIMIT {PAGE}"""
 
 
@@ -118,7 +122,7 @@ class Feed(Part):
                     entries = await self.hubs.page(place)
                 for entry in entries:
                     place = entry.cursor
-                    if entry.tenant == self.tenant:
+                    if entry.tenant == self.tenant and entry.event is not None:
                         yield Envelope(self.cursor_text(place), entry.session_id, entry.event)
                 if not entries:
                     await bell.wait()
@@ -145,4 +149,5 @@ class Feed(Part):
 
 
 def _entry(row: Row) -> Entry:
-    return Entry((row[0], row[1]), row[2], row[3], checked(row[4:]))
+    """The row as an entry; what was copied from elsewhere, or is on its way out, is not news."""
+    return Entry((row[0], row[1]), row[2], row[3], checked(row[5:]) if row[4] else None)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-from holdfast.core import Event, HoldfastError
+from holdfast.core import Event, HoldfastError, types
 from holdfast.store.engine import Recorded
 
 RING = 8_192
@@ -28,12 +28,12 @@ log = logging.getLogger("holdfast.store")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One event of the whole-store feed, at its place in the store's order."""
+    """One place in the store's order, and the event there; None if that is no news."""
 
     cursor: Cursor
     tenant: str
     session_id: str
-    event: Event
+    event: Event | None
 
 
 class Hub:
@@ -117,7 +117,7 @@ class Hub:
         tail = self._tails.setdefault(session, [])
         if tail and event.seq <= tail[-1].seq:
             return
-        if tail and event.seq != tail[-1].seq + 1:
+        if tail and (event.seq != tail[-1].seq + 1 or event.type == types.EVENTS_ERASED):
             tail.clear()
         tail.append(event)
         if len(tail) > 2 * TAIL:
@@ -150,10 +150,19 @@ class Hub:
             self._start = self._ring_cursors[-RING - 1]
             del self._ring[:-RING]
             del self._ring_cursors[:-RING]
+        if any(entry.event is not None and entry.event.type == types.EVENTS_ERASED for entry in entries):
+            self._forget()
         for entry in entries:
-            self._keep((entry.tenant, entry.session_id), entry.event)
+            if entry.event is not None:
+                self._keep((entry.tenant, entry.session_id), entry.event)
         for bell in self._bells.get(None, ()):
             bell.set()
+
+    def _forget(self) -> None:
+        """Something was erased: what was read before may still say it, so it is read again."""
+        self._start = self._ring_cursors[-1]
+        self._ring.clear()
+        self._ring_cursors.clear()
 
     def _stop(self) -> None:
         if self._tailer is not None:

@@ -1,16 +1,21 @@
 """Session keys: a stable name for a conversation, routed to its current session.
 
-A key routes to one session at a time; every session it ever routed to stays on record with its times.
+A key routes to one session at a time; every session it ever routed to stays on record with its times. A reset moves
+a key to a new session, and both sessions' logs say so.
 """
 
+from dataclasses import dataclass
+
 from holdfast.core import KeyEntry, Route, strict_json, types
-from holdfast.core.errors import NotFound
+from holdfast.core.errors import Conflict, NotFound
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, open_head
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part, key_lock
-from holdfast.store.projection import DEFAULT_AGENT
-from holdfast.store.reading import head_of
+from holdfast.store.prepare import Prepared
+from holdfast.store.projection import DEFAULT_AGENT, created, superseded
+from holdfast.store.reading import existing_head, head_of
+from holdfast.store.rows import get_facts
 from holdfast.store.sessions import describe
 
 GET = """
@@ -21,11 +26,31 @@ ROUTES = """
     SELECT r.key, s.session_id, r.started_at, r.ended_at
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
     WHERE r.tenant = ?1 AND r.key = ?2 ORDER BY r.started_at, r.session_no"""
-INSERT_ENTRY = """
+ROUTES_TO = """
+    SELECT r.key, s.session_id, r.started_at, r.ended_at
+    FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
+    WHERE r.session_no = ?1 ORDER BY r.key"""
+KEYS_TO = "SELECT key FROM session_entries WHERE session_no = ?1 ORDER BY key"
+PUT_ENTRY = """
     INSERT INTO session_entries (tenant, key, session_no, document, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?5)"""
-INSERT_ROUTE = """
-    INSERT INTO session_routes (tenant, key, session_no, started_at, ended_at) VALUES (?1, ?2, ?3, ?4, NULL)"""
+    VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+    ON CONFLICT (tenant, key) DO UPDATE SET session_no = excluded.session_no, updated_at = excluded.updated_at"""
+END_ROUTES = """
+    UPDATE session_routes SET ended_at = ?3 WHERE tenant = ?1 AND key = ?2 AND ended_at IS NULL"""
+PUT_ROUTE = """
+    INSERT INTO session_routes (tenant, key, session_no, started_at, ended_at) VALUES (?1, ?2, ?3, ?4, NULL)
+    ON CONFLICT (tenant, key, session_no) DO UPDATE SET ended_at = NULL"""
+DROP_ENTRIES = "DELETE FROM session_entries WHERE session_no = ?1"
+END_ROUTES_TO = "UPDATE session_routes SET ended_at = ?2 WHERE session_no = ?1 AND ended_at IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What a reset did: the session that was left, the one that follows, and the keys that moved."""
+
+    previous: str
+    session_id: str
+    keys: tuple[str, ...]
 
 
 class Keys(Part):
@@ -50,10 +75,9 @@ class Keys(Part):
                 return there
             if agent != DEFAULT_AGENT and head_of(tx, self.tenant, chosen) is None:
                 append(tx, self.tenant, chosen, [event])
-                describe(tx, self.tenant, chosen, body)
+                describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
             head = open_head(tx, self.tenant, chosen, now)
-            tx.run(INSERT_ENTRY, self.tenant, key, head.session_no, b"{}", now)
-            tx.run(INSERT_ROUTE, self.tenant, key, head.session_no, now)
+            route(tx, self.tenant, key, head.session_no, now)
             return KeyEntry(key, chosen, {}, now, now)
 
         return await self.workers.write(write, (self.lock(chosen), key_lock(self.tenant, key)))
@@ -72,8 +96,81 @@ class Keys(Part):
         rows = await self.workers.read(lambda tx: tx.all(ROUTES, self.tenant, key))
         return [Route(*row) for row in rows]
 
+    async def of_session(self, session_id: str) -> list[Route]:
+        """Every key that routes, or once routed, to a session."""
+        check_session_id(session_id)
+        return await self.workers.read(lambda tx: routes_to(tx, existing_head(tx, self.tenant, session_id).session_no))
+
+    async def reset(self, key: str, *, new_session_id: str | None = None) -> Reset:
+        """Route the key to a new, empty session; the old one stays, and each names the other."""
+        entry = await self.get(key)
+        return await self._reset(entry.session_id, (key,), new_session_id)
+
+    async def reset_session(self, session_id: str, *, new_session_id: str | None = None) -> Reset:
+        """Let a new, empty session take the place of this one on all its keys."""
+        check_session_id(session_id)
+        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id))
+        return await self._reset(session_id, keys, new_session_id)
+
+    async def _reset(self, session_id: str, keys: tuple[str, ...], new_session_id: str | None) -> Reset:
+        chosen = check_session_id(new_session_id) if new_session_id is not None else self.ids()
+        begun = self.own_event(types.SESSION_CREATED, {})
+        left = self.own_event(types.SESSION_RESET, {"nextSession": chosen, "keys": list(keys), "reason": "reset"})
+
+        def write(tx: Tx) -> Reset:
+            old = existing_head(tx, self.tenant, session_id)
+            there = head_of(tx, self.tenant, chosen)
+            if there is not None:
+                if tx.rerun and get_facts(tx, there.session_no).document.get("previousSession") == session_id:
+                    return Reset(session_id, chosen, keys)
+                raise Conflict(f"there is a session {chosen!r} already", session_id=chosen)
+            facts = get_facts(tx, old.session_no)
+            body = {"agent": facts.agent, "userId": facts.user_id, "previousSession": session_id}
+            append(tx, self.tenant, chosen, [begun._replace(payload=strict_json.dump(body))])
+            describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
+            supersede(tx, self.tenant, session_id, left, keys, chosen)
+            return Reset(session_id, chosen, keys)
+
+        locks = (self.lock(session_id), self.lock(chosen), *(key_lock(self.tenant, key) for key in keys))
+        return await self.workers.write(write, locks, 2)
+
 
 def find(tx: Tx, tenant: str, key: str) -> KeyEntry | None:
     """Where the key routes now, or None."""
     row = tx.one(GET, tenant, key)
     return None if row is None else KeyEntry(row[0], row[1], strict_json.parse(row[2]), row[3], row[4])
+
+
+def keys_to(tx: Tx, tenant: str, session_id: str) -> tuple[str, ...]:
+    """The keys that route to a session now."""
+    return tuple(row[0] for row in tx.all(KEYS_TO, existing_head(tx, tenant, session_id).session_no))
+
+
+def routes_to(tx: Tx, session_no: int) -> list[Route]:
+    """Every key that routes, or once routed, to a session."""
+    return [Route(*row) for row in tx.all(ROUTES_TO, session_no)]
+
+
+def route(tx: Tx, tenant: str, key: str, session_no: int, at: int) -> None:
+    """Let a key, new or not, route to a session from now on."""
+    tx.run(END_ROUTES, tenant, key, at)
+    tx.run(PUT_ENTRY, tenant, key, session_no, b"{}", at)
+    tx.run(PUT_ROUTE, tenant, key, session_no, at)
+
+
+def supersede(tx: Tx, tenant: str, session_id: str, event: Prepared, keys: tuple[str, ...], successor: str) -> None:
+    """Move keys from a session to its successor, and say so in the log of the one that is left."""
+    append(tx, tenant, session_id, [event])
+    describe(tx, tenant, session_id, lambda facts: superseded(facts, {"nextSession": successor}))
+    session_no = existing_head(tx, tenant, successor).session_no
+    for key in keys:
+        there = find(tx, tenant, key)
+        if there is None or there.session_id != session_id:
+            raise Conflict(f"key {key!r} has moved on meanwhile", key=key)
+        route(tx, tenant, key, session_no, event.created_at)
+
+
+def unroute(tx: Tx, session_no: int, at: int) -> None:
+    """End every key's way to a session that is deleted: the key's next use makes a new one."""
+    tx.run(DROP_ENTRIES, session_no)
+    tx.run(END_ROUTES_TO, session_no, at)

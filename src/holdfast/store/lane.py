@@ -3,10 +3,12 @@
 A caller's write is acknowledged only after the commit that holds it. One write's refusal takes back that write
 alone; a database error takes back the group, and its members run again one by one. A cancelled caller gives up
 waiting, not the write. After a failed fsync, or when the database stays away, the lane says so and acknowledges
-nothing more.
+nothing more. While nobody comes it does its chores, a step at a time, so that a write waits for one step at most.
 """
 
 import asyncio
+import contextlib
+import copy
 import logging
 import threading
 import time
@@ -17,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed, StoreUnavailable
+from holdfast.store.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.engine import Damage, Recorded, Tx, Writer
 
 MAX_WRITES = 256
@@ -24,6 +27,8 @@ MAX_WEIGHT = 2_000
 MAX_SECONDS = 0.010
 MAX_QUEUED = 10_000
 IDLE_SECONDS = 0.1
+BUSY_CHORE_SECONDS = 0.5
+LOOK_SECONDS = 5.0
 SLOW_COMMIT_SECONDS = 0.001
 MAX_GATHER_SECONDS = 0.005
 RECONNECT_SECONDS = 10.0
@@ -38,6 +43,7 @@ class Write:
     run: Callable[[Tx], Any]
     locks: Sequence[str]
     weight: int
+    makes_room: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     rerun: bool = False
@@ -61,23 +67,33 @@ class _Lost(Exception):
 class Lane:
     """Runs writes in the order they came; see the module's contract."""
 
-    def __init__(self, name: str, writer: Writer, published: Callable[[list[Recorded]], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        writer: Writer,
+        published: Callable[[list[Recorded]], None],
+        chores: Sequence[Chore] = (),
+    ) -> None:
         self.commits = 0
         self.waiting = 0
         self.failure: HoldfastError | None = None
         self._writer = writer
         self._published = published
+        self._chores = Chores(chores)
         self._queue: SimpleQueue[Write | None] = SimpleQueue()
         self._closing = False
         self._ended = False
         self._commit_seconds = 0.0
         self._answered = 0
+        self._next_chore = 0.0
         self._in_hand: list[Write] = []
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
-    async def submit(self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1) -> Any:
-        """The write's result, once it is durable."""
+    async def submit(
+        self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Any:
+        """The write's result, once it is durable; one that makes room may go on when others are refused."""
         if self.failure is not None:
             raise StoreFailed(self.failure.message)
         if self._closing:
@@ -85,7 +101,7 @@ class Lane:
         if self.waiting >= MAX_QUEUED:
             raise Busy(f"{self.waiting} writes are waiting already", retry_after=1)
         loop = asyncio.get_running_loop()
-        write = Write(run, locks, weight, loop, loop.create_future())
+        write = Write(run, locks, weight, makes_room, loop, loop.create_future())
         self.waiting += 1
         self._queue.put(write)
         if self._ended:
@@ -102,6 +118,7 @@ class Lane:
         pending: deque[Write] = deque()
         stop = False
         try:
+            self._do_chores()
             while not (stop and not pending):
                 self._gather()
                 stop = self._fill(pending) or stop
@@ -111,6 +128,7 @@ class Lane:
                     self._process(batch, pending)
                     self._in_hand = []
                     self._rest(idle=False)
+                    self._do_one_chore_in_a_while()
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
@@ -141,20 +159,79 @@ class Lane:
             return False
 
     def _wait(self) -> Write | None:
-        """The next write, or the end; house-keeping once nobody has come for a while."""
+        """The next write, or the end; chores and house-keeping once nobody has come for a while, and now and then."""
+        seconds = IDLE_SECONDS
+        while True:
+            try:
+                return self._queue.get(timeout=seconds)
+            except Empty:
+                self._do_chores()
+                self._rest(idle=True)
+                seconds = LOOK_SECONDS
+
+    def _do_chores(self) -> None:
+        """A step of each chore in turn, until none has more to do or somebody comes."""
+        self._chores.look()
+        while self._queue.empty() and self.failure is None and (chore := self._chores.next()):
+            self._do(chore)
+            self._rest(idle=False)
+
+    def _do_one_chore_in_a_while(self) -> None:
+        """Beside a load that leaves no pause: one step now and then, so that chores come to their end as well."""
+        now = time.monotonic()
+        if now < self._next_chore or self.failure is not None:
+            return
+        self._next_chore = now + BUSY_CHORE_SECONDS
+        self._chores.look()
+        chore = self._chores.next()
+        if chore is not None:
+            self._do(chore)
+
+    def _do(self, chore: Chore) -> None:
+        """One step of a chore; a step that changed nothing costs nothing, and trouble takes back that step alone."""
+        writer = self._writer
+        recorded: list[Recorded] = []
+        committing = False
+        tx: Tx | None = None
         try:
-            return self._queue.get(timeout=IDLE_SECONDS)
-        except Empty:
-            self._rest(idle=True)
-            return self._queue.get()
+            tx = writer.begin((), cautious=True, makes_room=getattr(chore, MAKES_ROOM, False))
+            tx.recorded, tx.rerun, tx.changed = recorded, False, False
+            more = chore(tx)
+            if tx.changed:
+                committing = True
+                writer.commit()
+                self.commits += 1
+            else:
+                writer.rollback()
+        except writer.errors as error:
+            self._chores.failed(chore, error)
+            self._end_failed_step(error, committing=committing)
+        except Exception as error:
+            writer.rollback()
+            if tx is not None:  # else room is short, which the engine says itself
+                self._chores.failed(chore, error)
+        else:
+            self._chores.went_well(chore, more=more and committing)
+            if recorded and committing:
+                self._published(recorded)
+
+    def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
+        try:
+            self._after_error(error, committing=committing)
+        except _Lost:
+            with contextlib.suppress(*self._writer.errors):
+                self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
     def _next_batch(self, pending: deque[Write]) -> list[Write]:
+        """The writes of one group, all of the same kind: room made and room needed are not mixed."""
         batch: list[Write] = []
         weight = 0
-        while pending and len(batch) < MAX_WRITES and (not batch or weight + pending[0].weight <= MAX_WEIGHT):
-            write = pending.popleft()
+        while pending and len(batch) < MAX_WRITES:
+            write = pending[0]
+            if batch and (weight + write.weight > MAX_WEIGHT or write.makes_room != batch[0].makes_room):
+                break
             weight += write.weight
-            batch.append(write)
+            batch.append(pending.popleft())
         return batch
 
     def _process(self, batch: list[Write], pending: deque[Write]) -> None:
@@ -169,6 +246,10 @@ class Lane:
             self._settle(batch[:done])
         except _Lost as lost:
             self._rescue(batch, lost)
+        except HoldfastError as refusal:
+            for write in batch:
+                write.error = copy.copy(refusal)
+            self._settle(batch)
         except self._writer.errors as error:
             if len(batch) == 1 and self.failure is None:
                 batch[0].error = self._writer.explain(error)
@@ -189,7 +270,7 @@ class Lane:
         # Time at work, not time that passed: a lane that waits for the interpreter lock must not commit crumbs.
         deadline = time.thread_time() + MAX_SECONDS
         try:
-            tx = writer.begin(locks, cautious=cautious)
+            tx = writer.begin(locks, cautious=cautious, makes_room=batch[0].makes_room)
             if len(batch) == 1:
                 if not self._attempt(tx, batch[0]):
                     writer.rollback()
@@ -266,6 +347,8 @@ class Lane:
             except _Lost as lost:
                 self._rescue(batch[index:], lost)
                 return
+            except HoldfastError as refusal:
+                write.error = refusal
             except self._writer.errors as error:
                 write.error = self._writer.explain(error)
             self._settle([write])

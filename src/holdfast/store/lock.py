@@ -49,6 +49,11 @@ class StoreLock:
         os.close(self._file)
 
 
+def lock_path(store: Path) -> Path:
+    """Where the lock of a store's file is: beside it, so that two data folders cannot share the store."""
+    return store.resolve().with_suffix(".lock")
+
+
 def holder_of(path: Path) -> dict[str, Any]:
     """What the holder says of itself; nothing if it has not said it yet."""
     try:
@@ -63,6 +68,9 @@ def in_use(path: Path) -> StoreInUse:
     holder = holder_of(path)
     if not holder:
         return StoreInUse(f"another server that is just starting holds {path}", lock=str(path))
+    if "url" not in holder:
+        said = f"another command (pid {holder.get('pid')}) is at work on {path}"
+        return StoreInUse(said, hint="try again when it is done", **holder)
     return StoreInUse(
         f"the server at {holder.get('url')} (pid {holder.get('pid')}) holds {path}", lock=str(path), **holder
     )

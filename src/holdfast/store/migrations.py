@@ -7,9 +7,11 @@ cursor is never read by another.
 import re
 from importlib import resources
 
-from holdfast.core import TimeOrderedIds
+from holdfast.core import TimeOrderedIds, strict_json, types
 from holdfast.core.errors import SchemaUnknown
 from holdfast.store.engine import Tx
+from holdfast.store.projection import SessionFacts, created
+from holdfast.store.rows import put_facts
 
 EXISTS = {
     "sqlite": "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_meta'",
@@ -18,6 +20,11 @@ EXISTS = {
         WHERE relname = 'schema_meta' AND pg_catalog.pg_table_is_visible(oid)""",
 }
 GET = "SELECT value FROM schema_meta WHERE key = ?1"
+CREATIONS = """
+    SELECT s.session_no, s.tenant, e.payload FROM sessions s
+    JOIN transcript_event_identities i ON i.session_no = s.session_no AND i.idempotency_key = ?1
+    JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq
+    WHERE s.session_no > ?2 ORDER BY s.session_no LIMIT 500"""
 PUT = "INSERT INTO schema_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
@@ -42,6 +49,8 @@ def migrate(tx: Tx, engine: str) -> str:
         if number > found:
             for statement in statements(script):
                 tx.run(statement)
+            if number == 2 and found:
+                describe_again(tx)
             tx.run(PUT, "version", str(number))
     row = tx.one(GET, "store_id")
     if row is not None:
@@ -49,6 +58,14 @@ def migrate(tx: Tx, engine: str) -> str:
     store_id = TimeOrderedIds()()
     tx.run(PUT, "store_id", store_id)
     return store_id
+
+
+def describe_again(tx: Tx) -> None:
+    """Derive the sessions' rows again from how they were created: the first schema kept their tags nowhere else."""
+    last = 0
+    while rows := tx.all(CREATIONS, types.SESSION_CREATED, last):
+        for last, tenant, payload in rows:
+            put_facts(tx, tenant, last, created(SessionFacts(), strict_json.parse(payload)))
 
 
 def read_only_meta(tx: Tx, engine: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from holdfast.core import Clock, IdSource, NewEvent
+from holdfast.core import Clock, IdSource, NewEvent, types
+from holdfast.core.errors import InvalidInput
 from holdfast.store.engine import Tx
 from holdfast.store.prepare import Prepared, prepare
 
@@ -14,8 +15,13 @@ Result = TypeVar("Result")
 class Workers(Protocol):
     """The lanes and readers of an open store."""
 
-    def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Awaitable[Result]:
-        """Run a write on the lane of the first lock; its result once it is durable."""
+    def write(
+        self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Awaitable[Result]:
+        """Run a write on the lane of the first lock; its result once it is durable.
+
+        A write that makes room (a deletion) may go on when others are refused for want of it.
+        """
         ...
 
     def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
@@ -36,12 +42,16 @@ class Part:
         """The name that writers of this session lock."""
         return session_lock(self.tenant, session_id)
 
-    def write(self, session_id: str, run: Callable[[Tx], Result], weight: int = 1) -> Awaitable[Result]:
+    def write(
+        self, session_id: str, run: Callable[[Tx], Result], weight: int = 1, *, makes_room: bool = False
+    ) -> Awaitable[Result]:
         """Run a write that touches one session."""
-        return self.workers.write(run, (self.lock(session_id),), weight)
+        return self.workers.write(run, (self.lock(session_id),), weight, makes_room=makes_room)
 
     def own_event(self, type: str, payload: dict[str, Any], idempotency_key: str | None = None) -> Prepared:
-        """One of Holdfast's own events, ready to append."""
+        """One of Holdfast's own events, ready to append, with a key that the caller chose."""
+        if isinstance(idempotency_key, str) and idempotency_key.startswith(types.PREFIX):
+            raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
         event = NewEvent(type, payload, idempotency_key=idempotency_key)
         return prepare(event, self.clock, self.ids, reserved=True)
 

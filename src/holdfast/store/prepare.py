@@ -4,7 +4,7 @@ Ids and times are drawn here, before the write runs, so that every run of the wr
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.core import Clock, IdSource, NewEvent, strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
 def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = False) -> Prepared:
     """Check an event and draw what it lacks; InvalidInput, InvalidJson or TooLarge."""
     check_name(event.type, "an event's type")
-    if not reserved and event.type.startswith(types.PREFIX):
+    if not reserved and event.type.startswith(types.PREFIX) and event.type != types.RESPONSE:
         raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", event_type=event.type)
     if not reserved and (event.idempotency_key or "").startswith(types.PREFIX):
         raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
@@ -43,8 +43,7 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
         if text is not None:
             check_name(text, what)
     payload = strict_json.check(event.payload) if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
-    if len(payload) > MAX_PAYLOAD:
-        raise TooLarge(f"an event's payload of {len(payload)} bytes", limit=MAX_PAYLOAD)
+    _check_size(payload)
     created_at = clock.now() if event.created_at is None else event.created_at
     if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at <= LAST_MS:
         raise InvalidInput(f"created_at must be milliseconds from 1970 to 9999, not {created_at!r:.80}")
@@ -59,6 +58,13 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
     )
 
 
+def with_body(draft: Prepared, body: Any) -> Prepared:
+    """The event with a body that is only known inside the write; InvalidJson or TooLarge."""
+    payload = strict_json.dump(body)
+    _check_size(payload)
+    return draft._replace(payload=payload)
+
+
 def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[Prepared, ...]:
     """Check a batch; InvalidInput if it is empty, TooLarge if it is too long for one write."""
     prepared = tuple(prepare(event, clock, ids) for event in events)
@@ -67,3 +73,8 @@ def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tupl
     if len(prepared) > MAX_EVENTS:
         raise TooLarge(f"{len(prepared)} events in one append", limit=MAX_EVENTS)
     return prepared
+
+
+def _check_size(payload: bytes) -> None:
+    if len(payload) > MAX_PAYLOAD:
+        raise TooLarge(f"an event's payload of {len(payload)} bytes", limit=MAX_PAYLOAD)

@@ -6,16 +6,17 @@ Corrupt rather than return less, or other, than was written.
 
 from typing import NamedTuple
 
-from holdfast.core import Event
-from holdfast.core.chain import GENESIS, seal
-from holdfast.core.errors import Corrupt, NotFound
+from holdfast.core import Event, HoldfastError
+from holdfast.core.chain import GENESIS, seal, seal_digest
+from holdfast.core.errors import Corrupt, NotFound, SessionArriving, SessionGone
 from holdfast.store.engine import Row, Tx
 
 PAGE = 2_000
 END = 2**63 - 1
 
-HEAD = "SELECT session_no, head_seq, head_hash FROM sessions WHERE tenant = ?1 AND session_id = ?2"
-COLUMNS = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, p.hash"
+HEAD = "SELECT session_no, head_seq, head_hash, life FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+EVENT = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, e.erased"
+COLUMNS = f"{EVENT}, p.hash"
 SOURCE = """
     FROM transcript_events e
     LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
@@ -34,13 +35,24 @@ class Head(NamedTuple):
 
 
 def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
-    """The session's row, or None."""
+    """The session's row, or None; SessionGone if it was deleted, SessionArriving if it is not all there yet."""
     row = tx.one(HEAD, tenant, session_id)
-    return None if row is None else Head._make(row)
+    if row is None:
+        return None
+    if row[3] != "live":
+        raise absent(session_id, row[3])
+    return Head._make(row[:3])
+
+
+def absent(session_id: str, life: str) -> HoldfastError:
+    """Why a session whose row is there cannot be used."""
+    if life == "arriving":
+        return SessionArriving(f"session {session_id!r} is still being forked or imported", session_id=session_id)
+    return SessionGone(f"session {session_id!r} was deleted", session_id=session_id)
 
 
 def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:
-    """The session's row, or NotFound."""
+    """The session's row, or NotFound; see `head_of` for the rest."""
     head = head_of(tx, tenant, session_id)
     if head is None:
         raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
@@ -73,14 +85,17 @@ def read(
 
 def checked(row: Row) -> Event:
     """The row as an event, if its hash says that it is what was written."""
-    seq, event_id, type_, payload, created_at, hash_, parent_id, key, prev = row
+    seq, event_id, type_, payload, created_at, hash_, parent_id, key, erased, prev = row
     if event_id is None:
         raise Corrupt(f"event {seq} has lost its identity row", seq=seq)
     if prev is None and seq > 1:
         raise Corrupt(f"event {seq - 1} is missing", seq=seq - 1)
-    if seal(prev or GENESIS, seq, event_id, type_, parent_id, created_at, payload) != hash_:
+    header = (seq, event_id, type_, parent_id, created_at)
+    before = prev or GENESIS
+    sealed = seal(before, *header, payload) if erased is None else seal_digest(before, *header, erased)
+    if sealed != hash_ or (erased is not None and payload):
         raise Corrupt(f"event {seq} ({event_id}) is not what was written: its hash differs", seq=seq, event_id=event_id)
-    return Event(seq, event_id, type_, payload, created_at, hash_, parent_id, key)
+    return Event(seq, event_id, type_, payload, created_at, hash_, parent_id, key, erased)
 
 
 def _check_dense(head: Head, rows: list[Row], low: int, high: int, wanted: int, *, newest: bool) -> None:

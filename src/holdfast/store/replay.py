@@ -5,16 +5,16 @@ conflict: the first body stands.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.core import strict_json
-from holdfast.core.errors import IdempotencyConflict
+from holdfast.core.errors import IdempotencyConflict, NotFound
 from holdfast.store.engine import Tx
 from holdfast.store.prepare import Prepared
 from holdfast.store.reading import Head
 
 KNOWN = """
-    SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, e.payload
+    SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, e.payload, e.erased
     FROM transcript_event_identities i
     JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq
     WHERE i.session_no = ?1 AND i.{column} IN ({marks})"""
@@ -30,6 +30,7 @@ class Known(NamedTuple):
     parent_id: str | None
     created_at: int
     payload: bytes
+    erased: bytes | None
 
 
 def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Known]:
@@ -53,6 +54,30 @@ def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Kn
     return found
 
 
+def known_before(tx: Tx, head: Head, event: Prepared) -> Known | None:
+    """The event that was written with this one's key, or by an earlier run of this write, whatever its body."""
+    if event.idempotency_key is not None:
+        found = look_up(tx, head, "idempotency_key", [event.idempotency_key])
+        if found:
+            return found[0]
+    found = look_up(tx, head, "event_id", [event.event_id]) if tx.rerun else []
+    return found[0] if found else None
+
+
+def first_body(known: Known, type: str) -> Any:
+    """What a retry's first write said; IdempotencyConflict if that was another kind, NotFound if it was erased."""
+    if known.type != type:
+        raise conflict_with(known)
+    if known.erased is not None:
+        raise NotFound(f"what was written first, event {known.seq}, was erased", seq=known.seq)
+    return strict_json.parse(known.payload)
+
+
+def conflict_with(known: Known) -> IdempotencyConflict:
+    """The refusal of a key that was used before for something else."""
+    return IdempotencyConflict(f"the key was used before, for event {known.seq}, with another body", seq=known.seq)
+
+
 def find_by_key(tx: Tx, head: Head, idempotency_key: str) -> Known | None:
     """The event that was written with this key, or None."""
     found = look_up(tx, head, "idempotency_key", [idempotency_key])
@@ -73,7 +98,11 @@ def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> li
 
 
 def _same_body(event: Prepared, known: "Prepared | Known") -> bool:
-    return known.type == event.type and strict_json.same_value(known.payload, event.payload)
+    """Whether a retry says the same; of an erased event only its type is left to compare."""
+    if known.type != event.type:
+        return False
+    erased = isinstance(known, Known) and known.erased is not None
+    return erased or strict_json.same_value(known.payload, event.payload)
 
 
 def _conflict(event: Prepared, known: Known) -> IdempotencyConflict:

@@ -13,15 +13,10 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.projection import StateFacts, patched
+from holdfast.store.projection import Projection, StateFacts, patched
 from holdfast.store.reading import Head, existing_head, head_of, read
 from holdfast.store.replay import find_replays
-
-GET = "SELECT version, document, updated_at FROM session_state WHERE session_no = ?1"
-PUT = """
-    INSERT INTO session_state (session_no, version, document, updated_at) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (session_no) DO UPDATE
-    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at"""
+from holdfast.store.rows import GET_STATE, PUT_STATE
 
 
 class States(Part):
@@ -35,8 +30,7 @@ class States(Part):
 
         def run(tx: Tx) -> State:
             head = existing_head(tx, self.tenant, session_id)
-            facts, updated_at = current(tx, head)
-            return State(session_id, facts.version, facts.document, updated_at)
+            return as_state(session_id, current(tx, head))
 
         return await self.workers.read(run)
 
@@ -54,7 +48,7 @@ class States(Part):
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
-        body = {"patch": dict(patch)}
+        body = strict_json.plain({"patch": dict(patch)})
         event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
 
         def run(tx: Tx) -> State:
@@ -66,36 +60,37 @@ class States(Part):
                 replay = find_replays(tx, head, [event])
                 if replay:
                     return first_result(tx, head, session_id, replay[0].seq)
-                facts, updated_at = current(tx, head)
+                facts = current(tx, head)
                 if expected_version not in (None, facts.version):
-                    raise stale(State(session_id, facts.version, facts.document, updated_at), expected_version)
+                    raise stale(as_state(session_id, facts), expected_version)
                 if lease is not None:
                     check_lease(tx, head, lease)
             elif expected_version not in (None, 0):
-                raise stale(State(session_id, 0, {}, 0), expected_version)
+                raise stale(as_state(session_id, facts), expected_version)
             append(tx, self.tenant, session_id, [event])
-            after = patched(facts, body)
+            after = patched(facts, body, event.created_at)
             session_no = head.session_no if head else existing_head(tx, self.tenant, session_id).session_no
-            tx.run(PUT, session_no, after.version, strict_json.dump(after.document), event.created_at)
-            return State(session_id, after.version, after.document, event.created_at)
+            tx.run(PUT_STATE, session_no, after.version, strict_json.dump(after.document), after.updated_at)
+            return as_state(session_id, after)
 
         return await self.write(session_id, run)
 
 
-def current(tx: Tx, head: Head) -> tuple[StateFacts, int]:
-    """The state's facts and when it last changed; version 0 if it never was."""
-    row = tx.one(GET, head.session_no)
-    return (StateFacts(), 0) if row is None else (StateFacts(row[0], strict_json.parse(row[1])), row[2])
+def current(tx: Tx, head: Head) -> StateFacts:
+    """The state as it is; version 0 if it never was."""
+    row = tx.one(GET_STATE, head.session_no)
+    return StateFacts() if row is None else StateFacts(row[0], strict_json.parse(row[1]), row[2])
 
 
 def first_result(tx: Tx, head: Head, session_id: str, seq: int) -> State:
     """The state as the patch at this seq left it: what a retry of that patch is told."""
-    facts = StateFacts()
-    created_at = 0
-    for event in read(tx, head, 0, seq + 1, seq, frozenset({types.STATE_UPDATED})):
-        facts = patched(facts, event.value())
-        created_at = event.created_at
-    return State(session_id, facts.version, facts.document, created_at)
+    events = read(tx, head, 0, seq + 1, seq, frozenset({types.STATE_UPDATED}))
+    return as_state(session_id, Projection().add(events).state)
+
+
+def as_state(session_id: str, facts: StateFacts) -> State:
+    """The facts as a caller sees them."""
+    return State(session_id, facts.version, facts.document, facts.updated_at)
 
 
 def stale(now: State, expected_version: int | None) -> StaleState:

@@ -5,27 +5,48 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
-from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, SystemClock, TimeOrderedIds
+from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
 from holdfast.core.errors import InvalidInput, StoreFailed, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
+from holdfast.store import arrivals
+from holdfast.store.agents import SubAgents
 from holdfast.store.append import append
+from holdfast.store.archives import Archives, purge_step
+from holdfast.store.attachments import Attachments
+from holdfast.store.checkpoints import Checkpoints
+from holdfast.store.chores import Chore
+from holdfast.store.deletion import Deletion, move_step
+from holdfast.store.effects import Effects
 from holdfast.store.engine import Engine, Recorded, Tx
+from holdfast.store.erasure import Erasure
+from holdfast.store.exporting import Exporting
 from holdfast.store.feed import Feed, Hubs
+from holdfast.store.forks import Forks
 from holdfast.store.give_way import GiveWay
+from holdfast.store.goals import Goals
+from holdfast.store.importing import Importing
+from holdfast.store.indexing import index_chore
 from holdfast.store.keys import Keys
 from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
+from holdfast.store.memories import Memories
 from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.readers import Readers
 from holdfast.store.reading import PAGE, existing_head, read
+from holdfast.store.resume import DEFAULT_TAIL, resume
+from holdfast.store.retention import Retention
+from holdfast.store.search import Search
 from holdfast.store.sessions import Sessions
 from holdfast.store.state import States
+from holdfast.store.sweep import sweep_step
 from holdfast.store.tasks import Tasks
 from holdfast.store.urls import open_engine
+from holdfast.store.usage import Usages
 from holdfast.store.verify import Verification
 
 DEFAULT_TENANT = "default"
+CHORES: tuple[Chore, ...] = (arrivals.undo_step, move_step, purge_step, sweep_step)
 
 Result = TypeVar("Result")
 
@@ -33,15 +54,19 @@ Result = TypeVar("Result")
 class Machinery:
     """The threads of one open store, shared by the views of all its tenants."""
 
-    def __init__(self, engine: Engine, *, read_only: bool) -> None:
+    def __init__(self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = ()) -> None:
         self.engine = engine
         self.readers = Readers(engine)
         self.hubs = Hubs(engine, self)
         lanes = 0 if read_only else engine.lanes
-        self.lanes = [Lane(f"holdfast-lane-{n}", engine.writer(), self._published) for n in range(lanes)]
+        self.lanes = [
+            Lane(f"holdfast-lane-{n}", engine.writer(), self._published, chores if n == 0 else ()) for n in range(lanes)
+        ]
         self.give_way = GiveWay(self.lanes)
 
-    def write(self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1) -> Awaitable[Result]:
+    def write(
+        self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Awaitable[Result]:
         """Run a write on the lane of its first lock; its result once it is durable."""
         if not self.lanes:
             raise StoreUnavailable("the store was opened read-only")
@@ -49,7 +74,7 @@ class Machinery:
         if locks and len(self.lanes) > 1:
             lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)]
         self.give_way.watch(asyncio.get_running_loop())
-        return lane.submit(run, locks, weight)
+        return lane.submit(run, locks, weight, makes_room=makes_room)
 
     def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
         """Run a read over one snapshot."""
@@ -89,7 +114,22 @@ class Store:
         self.state = States(*parts)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
+        self.goals = Goals(*parts)
+        self.agents = SubAgents(*parts)
+        self.checkpoints = Checkpoints(*parts)
+        self.effects = Effects(*parts)
+        self.usage = Usages(*parts)
+        self.forks = Forks(*parts)
+        self.deletion = Deletion(*parts)
+        self.archives = Archives(*parts, machinery.engine)
+        self.retention = Retention(*parts)
+        self.erasure = Erasure(*parts, machinery.engine)
+        self.exporting = Exporting(*parts)
+        self.importing = Importing(*parts, machinery.engine)
+        self.memories = Memories(*parts, machinery.engine)
+        self.attachments = Attachments(*parts)
         self.verification = Verification(*parts, machinery.engine)
+        self.search = Search(*parts, machinery.engine)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
@@ -174,6 +214,16 @@ class Store:
             lambda tx: read(tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True)
         )
 
+    async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
+        """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""
+        check_session_id(session_id)
+        return await self._machinery.read(lambda tx: resume(tx, self.tenant, session_id, limit))
+
+    async def declare_all_dead(self) -> None:
+        """Free what other processes held: for a process that knows it is the store's only one."""
+        await self.tasks.declare_all_dead()
+        await arrivals.declare_all_dead(self._machinery)
+
     async def close(self) -> None:
         """Acknowledge what is queued, then release everything."""
         self._machinery.give_way.close()
@@ -197,9 +247,12 @@ async def open_store(
     """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`."""
     check_tenant(tenant)
     clock = clock or SystemClock()
-    machinery = await asyncio.to_thread(
-        lambda: Machinery(open_engine(url, clock, read_only=read_only), read_only=read_only)
-    )
+
+    def start() -> Machinery:
+        engine = open_engine(url, clock, read_only=read_only)
+        return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text)))
+
+    machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))
 
 

@@ -102,7 +102,7 @@ class Tasks(Part):
             "taskId": task.task_id,
             "contextId": task.context_id,
             "state": state.value,
-            "changes": dict(changes or {}),
+            "changes": strict_json.plain(dict(changes or {})),
         }
         events = [prepare(message, self.clock, self.ids) for message in messages]
         events.append(self.own_event(types.TASK_UPDATED, change))
@@ -152,8 +152,11 @@ class Tasks(Part):
     def _put(
         self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = ""
     ) -> Task:
-        known = TaskFacts(before.context_id, before.state, before.document, before.version) if before else None
-        after = moved(known, change)
+        known = None
+        if before is not None:
+            times = (before.created_at, before.updated_at)
+            known = TaskFacts(before.context_id, before.state, before.document, before.version, *times)
+        after = moved(known, change, at)
         document = strict_json.dump(after.document)
         row = (after.context_id, after.state.value, document, after.version, at, owner)
         tx.run(PUT, self.tenant, change["taskId"], session_no, *row)

@@ -10,12 +10,20 @@ from holdfast.store.engine import Engine
 HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
 
 
+def sqlite_path(url: str) -> Path | None:
+    """The file behind a SQLite URL; None if the URL is another engine's."""
+    if url.startswith("sqlite:///") and len(url) > len("sqlite:///") and "?" not in url:
+        return Path(unquote(url.removeprefix("sqlite:///")))
+    return None
+
+
 def open_engine(url: str, clock: Clock, *, read_only: bool = False) -> Engine:
     """The engine behind a URL, open and migrated; read-only: never changes anything."""
-    if url.startswith("sqlite:///") and len(url) > len("sqlite:///") and "?" not in url:
+    path = sqlite_path(url)
+    if path is not None:
         from holdfast.store.sqlite import SqliteEngine
 
-        return SqliteEngine(Path(unquote(url.removeprefix("sqlite:///"))), clock, read_only=read_only)
+        return SqliteEngine(path, clock, read_only=read_only)
     if url.startswith(("postgresql://", "postgres://")):
         from holdfast.store.postgres import PostgresEngine
 

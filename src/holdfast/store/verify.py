@@ -6,28 +6,44 @@ Strictly read-only. The first thing that is wrong is named; head hashes are repo
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
-from holdfast.core import TaskState, strict_json
 from holdfast.core.chain import GENESIS
-from holdfast.core.errors import Corrupt, HoldfastError
+from holdfast.core.errors import Corrupt, HoldfastError, InvalidJson, NotFound
 from holdfast.core.ids import check_session_id
+from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.part import Part
-from holdfast.store.projection import Projection, SessionFacts, StateFacts, TaskFacts, fold
-from holdfast.store.reading import PAGE, Head, existing_head, read
+from holdfast.store.projection import Projection
+from holdfast.store.reading import Head, existing_head
+from holdfast.store.rows import read_part, tags_of
 
-COUNT = "SELECT count(*) FROM transcript_events WHERE session_no = ?1"
+LAST = "SELECT coalesce(max(seq), 0) FROM transcript_events WHERE session_no = ?1"
+HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
 STRAY_IDENTITIES = """
     SELECT s.session_id, i.seq FROM transcript_event_identities i
     JOIN sessions s ON s.session_no = i.session_no
     LEFT JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq AND e.event_id = i.event_id
-    WHERE s.tenant = ?1 AND e.seq IS NULL LIMIT 20"""
-SESSION = "SELECT agent, user_id, status, document FROM sessions WHERE session_no = ?1"
-STATE = "SELECT version, document FROM session_state WHERE session_no = ?1"
-TASKS = "SELECT task_id, context_id, state, document, version FROM tasks WHERE session_no = ?1"
-ALL_SESSIONS = "SELECT session_id FROM sessions WHERE tenant = ?1 AND session_no > ?2 ORDER BY session_no LIMIT 500"
+    WHERE e.seq IS NULL LIMIT 20"""
+SESSIONS = """
+    SELECT session_id FROM sessions
+    WHERE tenant = ?1 AND session_no > ?2 AND life = 'live' ORDER BY session_no LIMIT 500"""
 NUMBER_OF = "SELECT session_no FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+TENANTS = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
+
+
+NAMES = {
+    "session": "row",
+    "size_bytes": "size",
+    "tasks": "list of tasks",
+    "goals": "list of goals",
+    "agents": "list of sub-agents",
+    "checkpoints": "list of checkpoints",
+    "effects": "list of tool effects",
+    "snapshots": "list of snapshots",
+    "attachments": "list of attachments",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +67,13 @@ class Verification(Part):
         """Verify one session; NotFound if there is none."""
         check_session_id(session_id)
         head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
-        after, projection, prev = 0, Projection(), GENESIS
+        projection, done = Projection(), 0
         try:
             while True:
-                while after < head.seq:
-                    page = await self.workers.read(
-                        lambda tx, head=head, after=after: read(tx, head, after, None, PAGE)  # type: ignore[misc]
-                    )
-                    for event in page:
-                        projection = fold(projection, event)
-                    after, prev = page[-1].seq, page[-1].hash
-                if prev != head.hash:
-                    raise Corrupt(f"the session's head is not the hash of event {head.seq}", seq=head.seq)
+                await derive(self.workers, head, into=projection, after=done)
+                done = head.seq
                 now = await self.workers.read(
-                    lambda tx, head=head, derived=projection: self._compare(tx, session_id, head, derived)  # type: ignore[misc]
+                    lambda tx, head=head: self._compare(tx, session_id, head, projection)  # type: ignore[misc]
                 )
                 if now == head:
                     return Verified(session_id, head.seq, head.hash.hex())
@@ -79,16 +88,22 @@ class Verification(Part):
             start = 0
             if after is not None:
                 row = tx.one(NUMBER_OF, self.tenant, after)
-                start = row[0] if row else 2**62
-            return [row[0] for row in tx.all(ALL_SESSIONS, self.tenant, start)]
+                if row is None:
+                    raise NotFound(f"there is no session {after!r}", session_id=after)
+                start = row[0]
+            return [row[0] for row in tx.all(SESSIONS, self.tenant, start)]
 
         return await self.workers.read(run)
+
+    async def tenants(self) -> list[str]:
+        """Every tenant that has or had a session."""
+        return [row[0] for row in await self.workers.read(lambda tx: tx.all(TENANTS))]
 
     async def files(self) -> list[str]:
         """What is wrong with the database as a whole: what its engine finds, and identities without an event."""
         try:
             found = await asyncio.to_thread(self.engine.check)
-            rows = await self.workers.read(lambda tx: tx.all(STRAY_IDENTITIES, self.tenant))
+            rows = await self.workers.read(lambda tx: tx.all(STRAY_IDENTITIES))
         except HoldfastError as error:
             return [error.message]
         return found + [f"session {row[0]} has an identity for event {row[1]}, which is not there" for row in rows]
@@ -98,17 +113,32 @@ class Verification(Part):
         now = existing_head(tx, self.tenant, session_id)
         if now.seq > head.seq:
             return now
-        row = tx.one(COUNT, head.session_no)
-        if row is None or row[0] != head.seq:
-            raise Corrupt(f"there are {row[0] if row else 0} events for a log of {head.seq}", seq=head.seq)
-        row = tx.one(SESSION, head.session_no)
-        if row is None or SessionFacts(row[0], row[1], row[2], strict_json.parse(row[3])) != derived.session:
-            raise Corrupt("the session's row is not what its events say")
-        row = tx.one(STATE, head.session_no)
-        if (StateFacts(row[0], strict_json.parse(row[1])) if row else StateFacts()) != derived.state:
-            raise Corrupt("the session's state is not what its events say")
-        rows = tx.all(TASKS, head.session_no)
-        tasks = {row[0]: TaskFacts(row[1], TaskState(row[2]), strict_json.parse(row[3]), row[4]) for row in rows}
-        if tasks != derived.tasks:
-            raise Corrupt("the session's tasks are not what its events say")
+        last = tx.one(HASH_AT, head.session_no, head.seq)
+        if (last[0] if last else GENESIS) != head.hash:
+            raise Corrupt(f"the session's head is not the hash of event {head.seq}", seq=head.seq)
+        if tx.one(LAST, head.session_no) != (head.seq,):
+            raise Corrupt(f"there are events after the log's end at {head.seq}", seq=head.seq + 1)
+        for part in fields(Projection):
+            name = NAMES.get(part.name, part.name)
+            try:
+                rows = read_part(tx, head.session_no, part.name)
+            except (InvalidJson, ValueError) as error:
+                raise Corrupt(f"the session's {name} cannot be read: {error}") from None
+            if not _alike(rows, getattr(derived, part.name)):
+                raise Corrupt(f"the session's {name} is not what its events say")
+        if tags_of(tx, head.session_no) != set(derived.session.document.get("tags", ())):
+            raise Corrupt("the session's tags are not what its events say")
         return now
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values are equal all the way down as JSON has it, where 1, 1.0 and true differ."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if is_dataclass(one):
+        return all(_alike(getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+    return bool(one == other)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -79,7 +79,7 @@ def together(changes: tuple[tuple[str, int], ...]) -> bytes:
     return f"WITH {named} {parts[-1]}".encode()
 
 
-@cache
+@lru_cache(maxsize=65_536)
 def lock_number(name: str) -> int:
     """The advisory lock that stands for a name."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)

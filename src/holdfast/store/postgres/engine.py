@@ -1,6 +1,7 @@
 """A PostgreSQL database as an Engine."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -9,8 +10,10 @@ from holdfast.core import Clock, TimeOrderedIds
 from holdfast.core.errors import StoreUnavailable
 from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, read_only_meta
+from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import check_server, connect, explain, lock_number, without_password
 from holdfast.store.postgres.notices import Notices
+from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
 
 MIGRATE_LOCK = lock_number("migrate")
@@ -28,6 +31,7 @@ class PostgresEngine:
         order="e.xid, e.pos",
     )
     feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
+    text = TEXT
 
     def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
         self.url = without_password(url)
@@ -68,6 +72,13 @@ class PostgresEngine:
     def check(self) -> list[str]:
         """The server looks after its own files; its checksums raise when a page is read."""
         return []
+
+    def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
+        """Copy the store, as it is at one moment, to a new file."""
+        try:
+            backup.copy(self._url, path, told)
+        except psycopg.Error as error:
+            raise explain(error) from error
 
     def figures(self) -> dict[str, Any]:
         """Sizes for status pages."""

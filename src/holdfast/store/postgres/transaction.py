@@ -24,6 +24,7 @@ from holdfast.store.postgres.connection import (
 )
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
+TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
 NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
@@ -63,11 +64,22 @@ class PostgresTx:
         with self._connection.cursor() as cursor:
             cursor.executemany(dollars(sql), rows)
 
+    def leave_no_trace(self) -> None:
+        """The server's vacuum removes what is dead, in its own time."""
+
     def now(self) -> int:
         """The database's clock: one for all processes."""
         row = self.one(NOW)
         assert row is not None
         return int(row[0])
+
+    def lock(self, name: str) -> None:
+        """An advisory lock until the transaction ends."""
+        self._connection.execute(dollars(LOCK), ([lock_number(name)],))
+
+    def try_lock(self, name: str) -> bool:
+        """An advisory lock, if it is free."""
+        return self.one(TRY_LOCK, lock_number(name)) == (True,)
 
 
 class PostgresWriter:
@@ -80,7 +92,7 @@ class PostgresWriter:
         self._connection = connect()
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
 
-    def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
+    def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
         """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")

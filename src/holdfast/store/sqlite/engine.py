@@ -7,193 +7,26 @@ write-ahead log under it is ever replaced, the store stops acknowledging instead
 
 import os
 import stat
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from holdfast.core import Clock, HoldfastError
-from holdfast.core.errors import Busy, Corrupt, SchemaUnknown, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import Damage, FeedOrder, Reader, Recorded, Row, Tx, Writer
+from holdfast.core import Clock
+from holdfast.core.errors import SchemaUnknown, StoreUnavailable
+from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, newest, read_only_meta
+from holdfast.store.sqlite import backup
 from holdfast.store.sqlite.gate import check_engine, linked_version
+from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
+from holdfast.store.sqlite.mounts import check_file_system
+from holdfast.store.sqlite.room import RESERVE_BYTES, Reserve, Room
+from holdfast.store.sqlite.text import TEXT
+from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
+from holdfast.store.sqlite.writer import SqliteWriter
 
 APPLICATION_ID = 0x486F6C64  # "Hold"
-BUSY_MS = 10_000
-PAGE = 4096
-CHECKPOINT_PAGES = 1_000
-CHECKPOINT_PAGES_IDLE = 250
-TRUNCATE_PAGES = 16_384
-READ_SECONDS = 5.0
-
-ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
-
-
-class SqliteTx:
-    """One transaction on one connection."""
-
-    __slots__ = ("_clock", "_execute", "_executemany", "changed", "recorded", "rerun")
-
-    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
-        cursor = connection.cursor()
-        self._execute = cursor.execute
-        self._executemany = cursor.executemany
-        self._clock = clock
-        self.rerun = False
-        self.changed = False
-        self.recorded: list[Recorded] = []
-
-    def one(self, sql: str, *args: Any) -> Row | None:
-        """The first row, or None."""
-        rows: list[Row] = self._execute(sql, args).fetchall()  # to its end: an open statement keeps its snapshot
-        return rows[0] if rows else None
-
-    def all(self, sql: str, *args: Any) -> list[Row]:
-        """Every row."""
-        rows: list[Row] = self._execute(sql, args).fetchall()
-        return rows
-
-    def run(self, sql: str, *args: Any) -> None:
-        """Change rows; nothing comes back."""
-        self.changed = True
-        self._execute(sql, args)
-
-    def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
-        """One after the other: there is no trip to save."""
-        self.changed = True
-        for sql, args in changes:
-            self._execute(sql, args)
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """The same statement for each row of arguments."""
-        self.changed = True
-        self._executemany(sql, rows)
-
-    def now(self) -> int:
-        """The injected clock: one machine, one clock."""
-        return self._clock.now()
-
-
-class SqliteWriter:
-    """The lane's connection."""
-
-    errors = ERRORS
-
-    def __init__(self, connection: apsw.Connection, path: Path, clock: Clock) -> None:
-        self._connection = connection
-        self._wal = f"{path}-wal"
-        self._wal_inode: int | None = None
-        self._wal_pages = 0
-        self._tx = SqliteTx(connection, clock)
-        self._run = connection.cursor().execute
-        connection.set_wal_hook(self._note_wal)
-
-    def begin(self, locks: Sequence[str], *, cautious: bool) -> Tx:
-        """BEGIN IMMEDIATE: the whole file is the lock, whatever the names."""
-        self._run("BEGIN IMMEDIATE")
-        return self._tx
-
-    def savepoint(self) -> None:
-        """Mark the place that `undo` returns to."""
-        self._run("SAVEPOINT w")
-
-    def release(self) -> None:
-        """Keep what was done since the savepoint."""
-        self._run("RELEASE w")
-
-    def undo(self) -> None:
-        """Take back what was done since the savepoint."""
-        self._run("ROLLBACK TO w")
-        self._run("RELEASE w")
-
-    def commit(self) -> None:
-        """Return once the write-ahead log is synced and still the one that others see."""
-        self._run("COMMIT")
-        inode = self._inode()
-        if inode != self._wal_inode:
-            if self._wal_inode is not None:
-                raise apsw.IOError("the write-ahead log was replaced under the store")
-            self._wal_inode = inode
-
-    def rollback(self) -> None:
-        """Take back everything since `begin`."""
-        if self._connection.in_transaction:
-            self._run("ROLLBACK")
-
-    def damage(self, error: Exception, *, committing: bool) -> Damage:
-        """An I/O error while committing is fatal: what the kernel kept is unknown."""
-        return Damage.FATAL if committing and isinstance(error, apsw.IOError) else Damage.NONE
-
-    def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
-        return explain(error)
-
-    def reconnect(self) -> None:
-        """A file has no connection to lose."""
-
-    def rest(self, *, idle: bool) -> None:
-        """Move the log into the file often: a log that starts again overwrites, one that grows is slow to sync."""
-        if self._wal_pages < (CHECKPOINT_PAGES_IDLE if idle else CHECKPOINT_PAGES):
-            return
-        how = apsw.SQLITE_CHECKPOINT_TRUNCATE if self._wal_pages > TRUNCATE_PAGES else apsw.SQLITE_CHECKPOINT_PASSIVE
-        try:
-            self._connection.set_busy_timeout(0)
-            left, moved = self._connection.wal_checkpoint(mode=how)
-            self._wal_pages = max(left - moved, 0)
-        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
-            pass  # a reader is in the way, or there is no room: the log stays, and the next rest tries again
-        finally:
-            self._connection.set_busy_timeout(BUSY_MS)
-
-    def close(self) -> None:
-        """End the connection."""
-        self._connection.close()
-
-    def _note_wal(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._wal_pages = pages
-        return apsw.SQLITE_OK
-
-    def _inode(self) -> int:
-        try:
-            return os.stat(self._wal).st_ino  # noqa: PTH116 - once per commit, and a Path costs three times as much
-        except FileNotFoundError:
-            return -1
-
-
-class SqliteReader:
-    """A reading connection; a read that lasts longer than five seconds is ended."""
-
-    errors = ERRORS
-
-    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
-        self._connection = connection
-        self._tx = SqliteTx(connection, clock)
-        self._run = connection.cursor().execute
-        self._deadline = 0.0
-        connection.set_progress_handler(self._overdue, 50_000)
-
-    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
-        """Run `fn` over one consistent, read-only view of the store."""
-        self._deadline = time.monotonic() + READ_SECONDS
-        self._run("BEGIN")
-        try:
-            return fn(self._tx)
-        finally:
-            if self._connection.in_transaction:
-                self._run("ROLLBACK")
-
-    def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
-        return explain(error)
-
-    def close(self) -> None:
-        """End the connection."""
-        self._connection.close()
-
-    def _overdue(self) -> bool:
-        return time.monotonic() > self._deadline
 
 
 class SqliteEngine:
@@ -204,26 +37,34 @@ class SqliteEngine:
     readers = 2
     feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
+    text = TEXT
 
-    def __init__(self, path: Path, clock: Clock, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        reserve_bytes: int = RESERVE_BYTES,
+        wal_limit_pages: int = WAL_LIMIT_PAGES,
+    ) -> None:
         self.version = check_engine(linked_version())
         self.path = path
         self.url = f"sqlite:///{path}"
         self._clock = clock
-        self._read_only = read_only
+        self._room: Room | None = None
+        self._writer: SqliteWriter | None = None
+        check_file_system(path)
         if path.is_dir():
             raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
+        self._flags = _reading_flags(path) if read_only else apsw.SQLITE_OPEN_READWRITE
         try:
             if read_only:
-                self._writer = None
-                connection = self._connect()
+                connection = self._connect(query_only=True)
                 self.store_id = read_only_meta(SqliteTx(connection, clock), "sqlite")
                 connection.close()
             else:
-                create_private(path)
-                connection = self._connect()
-                self.store_id = self._prepare(connection)
-                self._writer = SqliteWriter(connection, path, clock)
+                self._open_for_writing(Reserve(path, reserve_bytes), wal_limit_pages)
         except apsw.Error as error:
             raise explain(error) from error
 
@@ -254,6 +95,13 @@ class SqliteEngine:
             connection.close()
         return [] if found == ["ok"] else found
 
+    def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
+        """Copy the store, as it is at one moment, to a new file."""
+        try:
+            backup.copy(self.path, path, told)
+        except apsw.Error as error:
+            raise explain(error) from error
+
     def figures(self) -> dict[str, Any]:
         """Sizes for status pages."""
         wal = Path(f"{self.path}-wal")
@@ -261,20 +109,42 @@ class SqliteEngine:
             "path": str(self.path),
             "sizeBytes": self.path.stat().st_size,
             "walSizeBytes": wal.stat().st_size if wal.exists() else 0,
+            "shortOfRoom": self._room is not None and self._room.short,
         }
 
     def close(self) -> None:
         """The writer and readers closed the file already."""
 
+    def _open_for_writing(self, reserve: Reserve, wal_limit_pages: int) -> None:
+        create_private(self.path)
+        try:
+            connection, self.store_id = self._prepared()
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError):
+            if not reserve.release():
+                raise
+            connection, self.store_id = self._prepared()  # a full disk: opening takes a little room, too
+        often = min(CHECKPOINT_PAGES, reserve.size // (2 * PAGE))
+        wal = WriteAheadLog(connection, self.path, often=often, limit=wal_limit_pages)
+        self._room = Room(connection, wal, reserve)
+        self._writer = SqliteWriter(connection, wal, self._room, self._clock)
+
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
-        flags = apsw.SQLITE_OPEN_READONLY if self._read_only else apsw.SQLITE_OPEN_READWRITE
-        connection = apsw.Connection(str(self.path), flags=flags)
+        connection = apsw.Connection(str(self.path), flags=self._flags)
         connection.set_busy_timeout(BUSY_MS)
         connection.execute("PRAGMA mmap_size=0")
         connection.execute("PRAGMA foreign_keys=ON")
         if query_only:
             connection.execute("PRAGMA query_only=ON")
         return connection
+
+    def _prepared(self) -> tuple[apsw.Connection, str]:
+        """A connection that writes, its schema up to date, and the store's id."""
+        connection = self._connect()
+        try:
+            return connection, self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def _prepare(self, connection: apsw.Connection) -> str:
         found = connection.pragma("application_id")
@@ -288,18 +158,31 @@ class SqliteEngine:
             raise StoreUnavailable(f"{self.path} cannot use a write-ahead log here (journal mode {mode})")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA wal_autocheckpoint=0")
+        connection.execute("PRAGMA secure_delete=ON")  # what was erased is not left in free pages
         connection.execute(f"PRAGMA journal_size_limit={TRUNCATE_PAGES * PAGE}")
         tx = SqliteTx(connection, self._clock)
         connection.execute("BEGIN IMMEDIATE")
         try:
             store_id = migrate(tx, "sqlite")
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", newest("sqlite"))
+            if tx.changed:  # else write nothing: there may be no room, and it must open all the same
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", newest("sqlite"))
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
         return store_id
+
+
+def _reading_flags(path: Path) -> int:
+    """How to open a store that is only read.
+
+    A connection that may not write cannot remove the log files it had to make. After a clean close there is no log:
+    then one that may write, but is told to change nothing (`query_only`), leaves the folder as it was.
+    """
+    there = Path(f"{path}-wal").exists()
+    return apsw.SQLITE_OPEN_READONLY if there else apsw.SQLITE_OPEN_READWRITE
 
 
 def create_private(path: Path) -> None:
@@ -312,21 +195,3 @@ def create_private(path: Path) -> None:
     except OSError as error:
         raise StoreUnavailable(f"cannot create {path}: {error.strerror}") from error
     os.close(descriptor)
-
-
-def explain(error: Exception) -> HoldfastError:
-    """A SQLite error as a caller should see it."""
-    text = str(error)
-    match error:
-        case apsw.FullError():
-            return StorageFull(f"the disk that holds the store is full ({text})")
-        case apsw.BusyError() | apsw.LockedError():
-            return Busy(f"another process kept the database locked for {BUSY_MS // 1000} s", retry_after=1)
-        case apsw.CorruptError() | apsw.NotADBError():
-            return Corrupt(f"the database file is damaged: {text}")
-        case apsw.InterruptError():
-            return StoreUnavailable(f"a read was ended after {READ_SECONDS:.0f} s", hint="ask for less at a time")
-        case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return StoreUnavailable(f"the database file cannot be opened or written: {text}")
-        case _:
-            return StoreFailed(f"the database refused: {text}")

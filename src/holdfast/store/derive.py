@@ -1,0 +1,35 @@
+"""Deriving a session's rows from its log, page by page, so that neither the loop nor a lane waits for it."""
+
+from dataclasses import replace
+
+from holdfast.store.engine import Tx
+from holdfast.store.part import Workers
+from holdfast.store.projection import Projection
+from holdfast.store.reading import PAGE, Head, read
+
+HIDDEN = b"hidden"
+
+
+async def derive(
+    workers: Workers,
+    head: Head,
+    *,
+    into: Projection | None = None,
+    after: int = 0,
+    hide: frozenset[int] = frozenset(),
+) -> Projection:
+    """The projection of the log up to this head.
+
+    `into` and `after` go on from a projection that ends there; events at the seqs in `hide` count as erased.
+    """
+    projection = into or Projection()
+
+    def fold(tx: Tx) -> None:
+        nonlocal after  # here, and not by the caller: a read that is run again must not add its events twice
+        if events := read(tx, head, after, None, PAGE):
+            projection.add(replace(each, erased=HIDDEN) if each.seq in hide else each for each in events)
+            after = events[-1].seq
+
+    while after < head.seq:
+        await workers.read(fold)
+    return projection

@@ -1,0 +1,139 @@
+"""Goals: what a session is to reach, each change an event."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.core import Goal, types
+from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core.ids import check_name, check_session_id
+from holdfast.store.append import append
+from holdfast.store.engine import Tx
+from holdfast.store.part import Part
+from holdfast.store.prepare import with_body
+from holdfast.store.projection import Child, changed_goal, new_goal
+from holdfast.store.reading import Head, existing_head, head_of
+from holdfast.store.replay import Known, conflict_with, find_replays, first_body, known_before
+from holdfast.store.rows import GOALS
+
+STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
+PRIORITIES = ("low", "medium", "high")
+OPEN = ("pending", "in_progress")
+
+
+class Goals(Part):
+    """`store.goals`."""
+
+    __slots__ = ()
+
+    async def add(
+        self,
+        session_id: str,
+        description: str,
+        *,
+        goal_id: str | None = None,
+        status: str = "pending",
+        priority: str = "medium",
+        idempotency_key: str | None = None,
+        create: bool = True,
+    ) -> Goal:
+        """A new goal, named `goal-001` and so on if no name is given; Conflict if the name is another goal's."""
+        check_session_id(session_id)
+        if goal_id is not None:
+            check_name(goal_id, "a goal's id")
+        body = check_goal({"description": description, "status": status, "priority": priority})
+        draft = self.own_event(types.GOAL_ADDED, body, idempotency_key)
+
+        def write(tx: Tx) -> Goal:
+            head = head_of(tx, self.tenant, session_id)
+            known = known_before(tx, head, draft) if head is not None else None
+            if known is not None:
+                return _first_result(known, body, goal_id)
+            number = GOALS.next_number(tx, head.session_no) if head is not None else 1
+            name = goal_id or _free_name(tx, head, number)
+            child = new_goal(number, body, draft.created_at)
+            there = GOALS.get(tx, head.session_no, name) if head is not None else None
+            if there is not None:
+                if there.document["description"] == description and goal_id is not None:
+                    return as_goal(name, there)
+                raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
+            event = with_body(draft, {"goalId": name, **body})
+            append(tx, self.tenant, session_id, [event], create=create)
+            GOALS.put(tx, existing_head(tx, self.tenant, session_id).session_no, {name: child})
+            return as_goal(name, child)
+
+        return await self.write(session_id, write)
+
+    async def update(
+        self, session_id: str, goal_id: str, changes: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> Goal:
+        """The goal after changing its status, description or priority; NotFound if there is none."""
+        check_session_id(session_id)
+        body = {"goalId": check_name(goal_id, "a goal's id"), "changes": check_goal(changes)}
+        if not changes:
+            raise InvalidInput("there is nothing to change", hint="give a status, description or priority")
+        event = self.own_event(types.GOAL_UPDATED, body, idempotency_key)
+
+        def write(tx: Tx) -> Goal:
+            head = existing_head(tx, self.tenant, session_id)
+            before = GOALS.get(tx, head.session_no, goal_id)
+            if before is None:
+                raise NotFound(f"session {session_id!r} has no goal {goal_id!r}", goal_id=goal_id)
+            if find_replays(tx, head, [event]):
+                return as_goal(goal_id, before)
+            append(tx, self.tenant, session_id, [event])
+            after = changed_goal(before, body, event.created_at)
+            GOALS.put(tx, head.session_no, {goal_id: after})
+            return as_goal(goal_id, after)
+
+        return await self.write(session_id, write)
+
+    async def list(self, session_id: str) -> list[Goal]:
+        """The session's goals in the order they were added."""
+        check_session_id(session_id)
+        return await self.workers.read(
+            lambda tx: goals_of(tx, existing_head(tx, self.tenant, session_id).session_no, open_only=False)
+        )
+
+
+def goals_of(tx: Tx, session_no: int, *, open_only: bool) -> "list[Goal]":
+    """The session's goals, or those that are still to be reached."""
+    if not open_only:
+        return [as_goal(name, child) for name, child in GOALS.all(tx, session_no).items()]
+    found = [(child.number, as_goal(name, child)) for s in OPEN for name, child in GOALS.all(tx, session_no, s).items()]
+    return [goal for _, goal in sorted(found, key=lambda pair: pair[0])]
+
+
+def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A goal's description, status and priority, or InvalidInput."""
+    if not isinstance(body, Mapping):
+        raise InvalidInput("the changes of a goal must be a JSON object")
+    for name, value in body.items():
+        allowed = {"status": STATUSES, "priority": PRIORITIES, "description": None}.get(name, ())
+        if allowed is None and not isinstance(value, str):
+            raise InvalidInput("a goal's description must be text")
+        if allowed is not None and value not in allowed:
+            hint = f"one of {', '.join(allowed)}" if allowed else "description, status or priority"
+            raise InvalidInput(f"a goal has no {name} {value!r:.80}", hint=hint)
+    return dict(body)
+
+
+def as_goal(goal_id: str, child: Child) -> Goal:
+    """A row as a goal."""
+    known = child.document
+    times = (known["createdAt"], known.get("completedAt"))
+    return Goal(goal_id, known["description"], child.status, known["priority"], *times)
+
+
+def _free_name(tx: Tx, head: Head | None, number: int) -> str:
+    while head is not None and GOALS.get(tx, head.session_no, f"goal-{number:03}") is not None:
+        number += 1
+    return f"goal-{number:03}"
+
+
+def _first_result(known: Known, body: Mapping[str, Any], goal_id: str | None) -> Goal:
+    """The goal as it was added first: what a retry is told."""
+    first = first_body(known, types.GOAL_ADDED)
+    name = first.pop("goalId")
+    if first != body or goal_id not in (None, name):
+        raise conflict_with(known)
+    return as_goal(name, new_goal(0, body, known.created_at))

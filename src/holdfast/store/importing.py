@@ -1,0 +1,231 @@
+"""Import: sessions from a portable archive, with the same bytes and hashes.
+
+The whole archive is read and checked before anything is written. Each session then arrives in steps and is shown
+only when it is whole. One that is there already, as long or longer, is left alone, so an import can be repeated; one
+that is there with another log is a conflict, found before anything is written.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.core import Event
+from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
+from holdfast.store import arrivals, memory_lines
+from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
+from holdfast.store.arrivals import STEP_BYTES, STEP_EVENTS, Arrival
+from holdfast.store.attachments import Attachments
+from holdfast.store.bodies import check_body
+from holdfast.store.engine import Engine, Tx
+from holdfast.store.exporting import Told
+from holdfast.store.keys import find as find_key
+from holdfast.store.keys import route
+from holdfast.store.part import Part, key_lock
+from holdfast.store.portable import ArchivedSession, ArchiveReader, SessionHeader
+from holdfast.store.projection import Projection
+from holdfast.store.reading import head_of
+from holdfast.store.rows import write_rows
+
+HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
+TASK_TAKEN = "SELECT 1 FROM tasks WHERE tenant = ?1 AND task_id = ?2"
+SET_TIMES = "UPDATE sessions SET created_at = ?2 WHERE session_no = ?1"
+PUT_ROUTE = """
+    INSERT INTO session_routes (tenant, key, session_no, started_at, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)"""
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did."""
+
+    sessions: list[str] = field(default_factory=list)
+    there_before: list[str] = field(default_factory=list)
+    events: int = 0
+    attachments: int = 0
+    memories: int = 0
+    keys_taken: list[str] = field(default_factory=list)
+    """Keys that route to other sessions here: they stay as they are, the imported route is recorded as ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Importing(Part):
+    """`store.importing`."""
+
+    engine: Engine
+
+    async def archive(self, path: Path, *, told: Told | None = None) -> Imported:
+        """Import everything that an archive holds; BadArchive or Conflict before anything is written."""
+        reader = await asyncio.to_thread(ArchiveReader, path)
+        with reader:
+            await asyncio.to_thread(check, reader)
+            return await self._import(reader, told)
+
+    async def _import(self, reader: ArchiveReader, told: Told | None) -> Imported:
+        done = Imported()
+        there = await self._there(reader)
+        attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
+        for attachment in reader.attachments():
+            await attachments.put(_pieces(attachment.chunks), expected_digest=attachment.digest)
+            done.attachments += 1
+        for session in reader.sessions():
+            name = session.header.session_id
+            if name in there:
+                done.there_before.append(name)
+                continue
+            if told is not None:
+                told(name, session.header.head_seq)
+            done.keys_taken += await self._session(session)
+            done.sessions.append(name)
+            done.events += session.header.head_seq
+        for line in reader.memories():
+            memory = memory_lines.decode(line)
+            lock = ("\0".join(("memory", self.tenant, memory.namespace, memory.key)),)
+            put = await self.workers.write(
+                lambda tx, memory=memory: memory_lines.put(tx, self.engine.text, self.tenant, memory),  # type: ignore[misc]
+                lock,
+            )
+            done.memories += put
+        return done
+
+    async def _there(self, reader: ArchiveReader) -> set[str]:
+        """The sessions that are here already; Conflict if one is here with another log, or was deleted."""
+        found: set[str] = set()
+        conflicts: list[str] = []
+        for session in reader.sessions():
+            header = session.header
+            here = await self.workers.read(lambda tx, header=header: self._compare(tx, header))  # type: ignore[misc]
+            if here is False:
+                conflicts.append(header.session_id)
+            elif here:
+                found.add(header.session_id)
+        if conflicts:
+            raise Conflict(
+                f"{len(conflicts)} sessions are here with another log, or were deleted: {', '.join(conflicts[:5])}",
+                hint="delete or rename nothing by force: import into another tenant or store, and compare",
+                sessions=conflicts[:100],
+            )
+        return found
+
+    def _compare(self, tx: Tx, header: SessionHeader) -> bool | None:
+        """Whether the session is here with this log; None if it is not here at all."""
+        try:
+            head = head_of(tx, self.tenant, header.session_id)
+        except SessionGone:
+            return False
+        if head is None:
+            return None
+        if not header.head_seq:
+            return True
+        row = tx.one(HASH_AT, head.session_no, header.head_seq)
+        return row is not None and row[0] == header.head_hash
+
+    async def _session(self, session: ArchivedSession) -> list[str]:
+        header = session.header
+        holder = self.ids()
+        arrival = await self.write(
+            header.session_id,
+            lambda tx: arrivals.begin(
+                tx, self.tenant, header.session_id, holder, header.created_at, copied_seq=header.head_seq
+            ),
+        )
+        projection = Projection()
+        try:
+            while page := await asyncio.to_thread(_take, session.events, projection):
+                await self.write(
+                    header.session_id,
+                    lambda tx, page=page: _insert(tx, arrival, page),  # type: ignore[misc]
+                    len(page),
+                )
+            return await self._show(header, arrival, projection)
+        except BaseException:
+            await arrivals.give_up(self.workers, arrival, self.tenant)
+            raise
+
+    async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection) -> list[str]:
+        now = self.clock.now()
+
+        def write(tx: Tx) -> list[str]:
+            if tx.rerun and arrivals.is_shown(tx, arrival):
+                return []
+            arrivals.hold_on(tx, arrival)
+            for task_id in projection.tasks:
+                if tx.one(TASK_TAKEN, self.tenant, task_id) is not None:
+                    raise Conflict(f"task {task_id!r} of session {header.session_id!r} is here already")
+            write_rows(tx, self.tenant, arrival.session_no, projection)
+            tx.run(SET_TIMES, arrival.session_no, header.created_at)
+            arrivals.show(tx, arrival, header.head_seq, header.head_hash, header.updated_at)
+            return self._route(tx, header, arrival.session_no, now)
+
+        keys = tuple(key_lock(self.tenant, each.key) for each in header.routes)
+        return await self.workers.write(write, (self.lock(header.session_id), *keys), STEP_EVENTS)
+
+    def _route(self, tx: Tx, header: SessionHeader, session_no: int, now: int) -> list[str]:
+        taken: list[str] = []
+        for each in header.routes:
+            ended_at = each.ended_at
+            if ended_at is None and find_key(tx, self.tenant, each.key) is not None:
+                taken.append(each.key)
+                ended_at = now
+            if ended_at is None:
+                route(tx, self.tenant, each.key, session_no, each.started_at)
+            else:
+                tx.run(PUT_ROUTE, self.tenant, each.key, session_no, each.started_at, ended_at)
+        return taken
+
+
+def check(reader: ArchiveReader) -> None:
+    """Read all of an archive; BadArchive if anything in it could not be imported."""
+    for session in reader.sessions():
+        names: set[tuple[str, str]] = set()
+        for event in session.events:
+            try:
+                check_body(event)
+            except InvalidInput as error:
+                raise _bad(session.header, error.message) from None
+            for what, name in (("id", event.event_id), ("idempotency key", event.idempotency_key)):
+                if (what, name) in names:
+                    raise _bad(session.header, f"event {event.seq} has the {what} of an earlier one")
+                if name is not None:
+                    names.add((what, name))
+    for attachment in reader.attachments():
+        for _ in attachment.chunks:
+            pass
+    for line in reader.memories():
+        memory_lines.decode(line)
+
+
+def _bad(header: SessionHeader, message: str) -> BadArchive:
+    return BadArchive(f"session {header.session_id!r}: {message}", session_id=header.session_id, reason="event")
+
+
+def _take(events: Iterator[Event], projection: Projection) -> list[Event]:
+    """The next step's worth of events, folded into the projection; empty at the end."""
+    page: list[Event] = []
+    size = 0
+    for event in events:
+        page.append(event)
+        size += len(event.payload)
+        if len(page) == STEP_EVENTS or size > STEP_BYTES:
+            break
+    projection.add(page)
+    return page
+
+
+def _insert(tx: Tx, arrival: Arrival, page: list[Event]) -> None:
+    arrivals.hold_on(tx, arrival)
+    number = arrival.session_no
+    if tx.rerun and tx.one(HASH_AT, number, page[-1].seq) is not None:
+        return
+    tx.run_many(
+        INSERT_EVENT_ERASED,
+        [(number, e.seq, e.created_at, e.event_id, e.hash, e.payload, e.erased) for e in page],
+    )
+    tx.run_many(
+        INSERT_IDENTITY,
+        [(number, e.seq, e.event_id, e.type, e.parent_id, e.idempotency_key) for e in page],
+    )
+
+
+async def _pieces(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while chunk := await asyncio.to_thread(next, chunks, b""):
+        yield chunk

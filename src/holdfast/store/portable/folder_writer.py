@@ -1,0 +1,187 @@
+"""Writes a session's folder, and goes on with one that was begun.
+
+Lines are appended, documents are replaced whole. `metadata.json` is written last, after the lines are on the disk,
+and says up to which event they are complete; a later writer goes on from there, or from the last lines that it
+finds. A line that was torn by a crash is cut off and written again.
+"""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from holdfast.core import Event, Session, State, strict_json
+from holdfast.core.errors import InvalidInput, InvalidJson
+from holdfast.core.ids import check_session_id
+from holdfast.store.portable.durable import lock, replacing, sync_folder, writing
+from holdfast.store.portable.files_layout import (
+    ACTIONS,
+    FINAL,
+    INITIAL,
+    METADATA,
+    RESPONSES,
+    STATE,
+    encode_document,
+    encode_entry,
+    encode_metadata,
+    encode_state,
+    file_of,
+)
+from holdfast.store.portable.refusal import refuse
+
+BLOCK = 64 * 1024
+EXPORTED = "exported"
+
+
+class LineFile:
+    """A .jsonl that is appended to: its size, and the seq of its last complete line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with writing(path):
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        self._file: IO[bytes] = os.fdopen(file, "r+b")
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise InvalidInput(f"{path} is not a regular file", path=str(path))
+            lock(file, path)
+            line, self.size = last_line(self._file)
+            self.seq = _seq_of(line, path) if line else 0
+            with writing(path):
+                self._file.truncate(self.size)
+                self._file.seek(self.size)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, line: bytes, seq: int) -> None:
+        """Add a line, unless the file has it already."""
+        if seq > self.seq:
+            with writing(self._path):
+                self._file.write(line)
+            self.seq, self.size = seq, self.size + len(line)
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Let readers see what was added; with `sync`, also a power cut does not take it away."""
+        with writing(self._path):
+            self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with writing(self._path):
+            self._file.close()
+
+
+class FolderWriter:
+    """The folder `sessions/<id>` under a root, one writer at a time; `seq` is the event after which to go on."""
+
+    def __init__(self, root: Path, session_id: str) -> None:
+        self.path = root / "sessions" / check_session_id(session_id)
+        self._session_id = session_id
+        with writing(self.path):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path.is_symlink():
+                raise InvalidInput(f"{self.path} is a symbolic link", path=str(self.path))
+        self._files: dict[str, LineFile] = {}
+        try:
+            for name in (ACTIONS, RESPONSES):
+                self._files[name] = LineFile(self.path / name)
+            self.seq = max(min(file.seq for file in self._files.values()), self._exported())
+        except BaseException:
+            self._let_go()
+            raise
+
+    def __enter__(self) -> "FolderWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._let_go()
+
+    def event(self, event: Event) -> None:
+        """Add the next event of the log, whatever its type; those that are there already change nothing."""
+        if event.seq <= self.seq:
+            return
+        if event.seq != self.seq + 1:
+            raise InvalidInput(f"event {event.seq} cannot come after event {self.seq} of session {self._session_id!r}")
+        name = file_of(event)
+        if name is not None:
+            self._files[name].append(encode_entry(event), event.seq)
+        self.seq = event.seq
+
+    def flush(self) -> None:
+        """Let readers see the lines that were added."""
+        for file in self._files.values():
+            file.flush()
+
+    def documents(self, session: Session, state: State) -> None:
+        """Write the documents as they are now; everything added before is on the disk then."""
+        for file in self._files.values():
+            file.flush(sync=True)
+        contents = {STATE: encode_state(state), INITIAL: encode_document(session.initial)}
+        if session.final is not None:
+            contents[FINAL] = encode_document(session.final)
+        sizes = {name: file.size for name, file in self._files.items()}
+        contents[METADATA] = encode_metadata(session, **{EXPORTED: {"seq": self.seq, "bytes": sizes}})
+        for name, content in contents.items():
+            with replacing(self.path / name) as out:
+                out.write(content)
+        with writing(self.path):
+            sync_folder(self.path.parent)
+
+    def _exported(self) -> int:
+        """Up to which event the lines are complete by `metadata.json`; 0 if it does not fit the files."""
+        found: Any = None
+        with contextlib.suppress(OSError, InvalidJson):
+            found = strict_json.parse((self.path / METADATA).read_bytes())
+        try:
+            exported = found[EXPORTED]
+            complete = all(file.size >= exported["bytes"][name] for name, file in self._files.items())
+            return int(exported["seq"]) if complete else 0
+        except (TypeError, KeyError, ValueError):
+            return 0
+
+    def _let_go(self) -> None:
+        with contextlib.ExitStack() as stack:
+            for file in self._files.values():
+                stack.callback(file.close)
+
+
+def last_line(file: IO[bytes]) -> tuple[bytes, int]:
+    """The last complete line of a file, without its end, and where it ends; empty and 0 if there is none."""
+    end = file.seek(0, os.SEEK_END)
+    tail = b""
+    parts: list[bytes] = []
+    whole = 0
+    while end > 0:
+        start = max(0, end - BLOCK)
+        file.seek(start)
+        tail = file.read(end - start)
+        if not whole and b"\n" in tail:
+            cut = tail.rindex(b"\n")
+            whole = start + cut + 1
+            tail = tail[:cut]
+        if whole:
+            before, found, after = tail.rpartition(b"\n")
+            parts.append(after if found else before + after)
+            if found:
+                break
+        end = start
+    return b"".join(reversed(parts)), whole
+
+
+def _seq_of(line: bytes, path: Path) -> int:
+    try:
+        seq = strict_json.parse(line).get("seq")
+    except (InvalidJson, AttributeError):
+        seq = None
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq < 1:
+        raise refuse(
+            "line", "the last line has no seq: an export did not write it, and cannot go on after it", path.name
+        )
+    return seq

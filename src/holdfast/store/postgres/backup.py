@@ -1,0 +1,188 @@
+"""A PostgreSQL store as one file: its tables, copied in one snapshot while others write, and put back.
+
+The file is a ZIP with `backup.json` first and a member of COPY text for each table; the last member, `manifest.json`,
+has each table's rows and SHA-256. Two things are not copied: transaction ids, which mean nothing in another cluster,
+and the words of events, which are indexed again.
+"""
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from holdfast.core import TimeOrderedIds, strict_json
+from holdfast.core.errors import Corrupt, InvalidInput, InvalidJson, SchemaUnknown
+from holdfast.store.migrations import migrate, newest, version_of
+from holdfast.store.postgres.connection import Connection, connect, explain
+from holdfast.store.postgres.transaction import PostgresTx
+
+FORMAT = "holdfast-postgres-backup"
+ABOUT = "backup.json"
+MANIFEST = "manifest.json"
+CHUNK = 256 * 1024
+LEFT_OUT = frozenset({"event_text"})
+TRANSACTION_ID = "xid"
+
+Progress = Callable[[int, int], None]
+
+TABLES = """
+    SELECT c.relname FROM pg_catalog.pg_class c
+    WHERE c.relkind = 'r' AND c.relnamespace = (
+      SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = 'schema_meta'::regclass)
+    ORDER BY c.relname"""
+COLUMNS = """
+    SELECT a.attname, a.attidentity::text FROM pg_catalog.pg_attribute a
+    WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+PARENTS_FIRST = ("schema_meta", "sessions", "archives", "attachments", "memories")
+AGAIN = "UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events'"
+SET_ID = "UPDATE schema_meta SET value = $1 WHERE key = 'store_id'"
+
+
+def copy(url: str, target: Path, told: Progress) -> None:
+    """Copy the store as it is now to a new file."""
+    listed: list[dict[str, Any]] = []
+    with connect(url) as connection, zipfile.ZipFile(target, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        target.chmod(0o600)
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        schema = version_of(PostgresTx(connection), "postgres")
+        archive.writestr(ABOUT, strict_json.dump({"format": FORMAT, "version": 1, "schema": schema}))
+        tables = _tables(connection)
+        for done, table in enumerate(tables):
+            told(done, len(tables))
+            columns = _columns(connection, table)
+            digest, size, rows = hashlib.sha256(), 0, 0
+            with (
+                archive.open(f"{table}.copy", "w", force_zip64=True) as member,
+                connection.cursor().copy(_copy(table, columns, "TO STDOUT")) as source,
+            ):
+                for block in source:
+                    digest.update(block)
+                    size += len(block)
+                    rows += bytes(block).count(b"\n")
+                    member.write(block)
+            about = {"table": table, "columns": columns, "rows": rows, "size": size, "sha256": digest.hexdigest()}
+            listed.append(about)
+        connection.execute("COMMIT")
+        archive.writestr(MANIFEST, strict_json.dump({"tables": listed}))
+        told(len(tables), len(tables))
+
+
+def check(path: Path, told: Progress) -> dict[str, int]:
+    """The rows of each table, if the file is whole; Corrupt if not."""
+    found: dict[str, int] = {}
+    with _opened(path) as archive:
+        tables = _manifest(archive)
+        for done, table in enumerate(tables):
+            told(done, len(tables))
+            for _ in _member(archive, table):
+                pass
+            found[table["table"]] = table["rows"]
+    return found
+
+
+def restore(path: Path, url: str, told: Progress) -> None:
+    """Put a backup into an empty database, in one transaction, under an id of its own."""
+    try:
+        _restore(path, url, told)
+    except psycopg.Error as error:
+        raise explain(error) from error
+
+
+def _restore(path: Path, url: str, told: Progress) -> None:
+    with _opened(path) as archive, connect(url) as connection:
+        about = strict_json.parse(archive.read(ABOUT))
+        if about.get("schema") != newest("postgres"):
+            raise SchemaUnknown(
+                f"the backup has schema {about.get('schema')}, this Holdfast needs {newest('postgres')}",
+                hint="restore with the Holdfast version that made it, then start this one on it",
+            )
+        tables = _manifest(archive)
+        tables.sort(key=lambda each: PARENTS_FIRST.index(each["table"]) if each["table"] in PARENTS_FIRST else 99)
+        connection.execute("BEGIN")
+        tx = PostgresTx(connection)
+        if version_of(tx, "postgres"):
+            raise InvalidInput("there is a store in that database already", hint="restore into an empty database")
+        migrate(tx, "postgres")
+        connection.execute("DELETE FROM search_progress")
+        connection.execute("DELETE FROM schema_meta")
+        for done, table in enumerate(tables):
+            told(done, len(tables))
+            names = _columns(connection, table["table"])
+            if table["columns"] != names:
+                raise Corrupt(f"the backup's table {table['table']} has other columns than it should")
+            with connection.cursor().copy(_copy(table["table"], names, "FROM STDIN")) as into:
+                for block in _member(archive, table):
+                    into.write(block)
+            _continue_numbers(connection, table["table"])
+        connection.execute(AGAIN)
+        connection.execute(SET_ID, (TimeOrderedIds()(),))
+        connection.execute("COMMIT")
+
+
+def is_backup(path: Path) -> bool:
+    """Whether the file is one of these."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return bool(strict_json.parse(archive.read(ABOUT)).get("format") == FORMAT)
+    except (zipfile.BadZipFile, KeyError, InvalidJson, AttributeError, OSError):
+        return False
+
+
+def _tables(connection: Connection) -> list[str]:
+    return [row[0] for row in connection.execute(TABLES) if row[0] not in LEFT_OUT]
+
+
+def _columns(connection: Connection, table: str) -> list[str]:
+    return [row[0] for row in connection.execute(COLUMNS, (table,)) if row[0] != TRANSACTION_ID]
+
+
+def _copy(table: str, columns: list[str], direction: str) -> sql.Composed:
+    names = sql.SQL(", ").join(sql.Identifier(name) for name in columns)
+    return sql.SQL("COPY {} ({}) " + direction).format(sql.Identifier(table), names)
+
+
+def _continue_numbers(connection: Connection, table: str) -> None:
+    """Let a table's own numbers go on after those that came with the backup."""
+    for name, identity in connection.execute(COLUMNS, (table,)).fetchall():
+        if identity:
+            statement = sql.SQL("SELECT setval(pg_get_serial_sequence({}, {}), max({})) FROM {} HAVING max({}) > 0")
+            column = sql.Identifier(name)
+            connection.execute(
+                statement.format(sql.Literal(table), sql.Literal(name), column, sql.Identifier(table), column)
+            )
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise Corrupt(f"the backup cannot be read: {error}") from None
+
+
+def _manifest(archive: zipfile.ZipFile) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = strict_json.parse(archive.read(MANIFEST))["tables"]
+        expected = {ABOUT, MANIFEST, *(f"{each['table']}.copy" for each in found)}
+        if set(archive.namelist()) != expected or len(archive.namelist()) != len(expected):
+            raise Corrupt("the backup's members are not those of its manifest")
+        return found
+    except (zipfile.BadZipFile, KeyError, TypeError, InvalidJson, OSError) as error:
+        raise Corrupt(f"the backup's manifest cannot be read: {error}") from None
+
+
+def _member(archive: zipfile.ZipFile, table: dict[str, Any]) -> Iterator[bytes]:
+    digest, size = hashlib.sha256(), 0
+    try:
+        with archive.open(f"{table['table']}.copy") as member:
+            while block := member.read(CHUNK):
+                digest.update(block)
+                size += len(block)
+                yield block
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
+        raise Corrupt(f"the backup's table {table['table']} cannot be read: {error}") from None
+    if (size, digest.hexdigest()) != (table["size"], table["sha256"]):
+        raise Corrupt(f"the backup's table {table['table']} is not what was written")

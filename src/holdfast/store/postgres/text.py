@@ -1,0 +1,44 @@
+"""Full text in PostgreSQL: text-search vectors and queries made by us, without a configuration or a dictionary."""
+
+from collections.abc import Sequence
+
+from holdfast.store.engine import TextSql
+from holdfast.store.words import BREAK, Query, Term
+
+
+def document(words: Sequence[str], scopes: Sequence[str]) -> str:
+    """A tsvector literal: every word with its places."""
+    places: dict[str, list[str]] = {}
+    for place, word in enumerate(words, start=1):
+        if word != BREAK:
+            places.setdefault(word, []).append(str(place))
+    return " ".join((*(f"'{word}':{','.join(at)}" for word, at in places.items()), *map(_quoted, scopes)))
+
+
+def query(asked: Query, scope: str) -> str:
+    """A tsquery literal; words have no character that means anything there."""
+    excluded = (f"!({_term(term)})" for term in asked.excluded)
+    return " & ".join((_quoted(scope), *(f"({_term(term)})" for term in asked.terms), *excluded))
+
+
+def _term(term: Term) -> str:
+    return " <-> ".join(map(_quoted, term.words)) + (":*" if term.prefix else "")
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'"
+
+
+TEXT = TextSql(
+    major="e.xid::text::bigint",
+    after="""(e.xid, e.pos) > (?1::text::xid8, ?2)
+      AND NOT EXISTS (SELECT 1 FROM event_text t WHERE t.rowid = e.pos)""",
+    order="e.xid, e.pos",
+    safe="""SELECT xid::text::bigint, pos FROM transcript_events
+      WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid DESC, pos DESC LIMIT 1""",
+    newest="SELECT xid::text::bigint, pos FROM transcript_events ORDER BY xid DESC, pos DESC LIMIT 1",
+    matches="t.words @@ ?1::tsquery",
+    document=document,
+    query=query,
+    merge=None,
+)

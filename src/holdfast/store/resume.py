@@ -1,0 +1,39 @@
+"""Resume: all that a program needs to go on with a session, read at one moment and bounded.
+
+However long the session, what is read is its row, its newest snapshot, the newest events after that, its state, and
+what is still open. So a session of a hundred thousand events resumes like one of a thousand.
+"""
+
+from holdfast.core import Resumed
+from holdfast.core.errors import InvalidInput
+from holdfast.store.agents import agents_of
+from holdfast.store.checkpoints import newest_snapshot
+from holdfast.store.effects import unresolved_of
+from holdfast.store.engine import Tx
+from holdfast.store.goals import goals_of
+from holdfast.store.reading import existing_head, read
+from holdfast.store.sessions import get
+from holdfast.store.state import as_state, current
+
+DEFAULT_TAIL = 200
+MAX_TAIL = 2_000
+
+
+def resume(tx: Tx, tenant: str, session_id: str, limit: int = DEFAULT_TAIL) -> Resumed:
+    """The session as it is now, with at most `limit` of the newest events after its snapshot."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_TAIL:
+        raise InvalidInput(f"limit must be 1 to {MAX_TAIL}, not {limit}")
+    head = existing_head(tx, tenant, session_id)
+    snapshot = newest_snapshot(tx, head)
+    after = snapshot.last_seq if snapshot else 0
+    events = read(tx, head, after, None, limit, newest=True)
+    return Resumed(
+        session=get(tx, tenant, session_id),
+        snapshot=snapshot,
+        events=events,
+        complete=len(events) == head.seq - after,
+        state=as_state(session_id, current(tx, head)),
+        goals=goals_of(tx, head.session_no, open_only=True),
+        agents=agents_of(tx, head.session_no, active_only=True),
+        effects=unresolved_of(tx, head.session_no),
+    )

@@ -1,0 +1,166 @@
+"""Search: find events by their words, newest first.
+
+What was acknowledged before a search began is found: the search first brings the index up to the events it can see.
+Every hit is checked against its hash; an event that is not what was written is named as damaged, never shown.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core.errors import Corrupt, InvalidInput
+from holdfast.core.ids import check_name, check_session_id
+from holdfast.store.engine import Engine, Row, Tx
+from holdfast.store.indexing import LOCK, Place, behind, index, session_scope, tenant_scope
+from holdfast.store.lane import MAX_WEIGHT
+from holdfast.store.part import Part
+from holdfast.store.reading import COLUMNS, checked, existing_head
+from holdfast.store.words import Query, parse_query, snippet, texts
+
+MAX_PAGE = 100
+MAX_TYPES = 100
+END = 2**63 - 1
+
+FIND = f"""
+    SELECT e.pos, s.session_id, {COLUMNS}
+    FROM event_text t CROSS JOIN transcript_events e CROSS JOIN sessions s
+    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
+    LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
+    WHERE {{matches}} AND t.rowid < ?2 AND e.pos = t.rowid AND e.erased IS NULL
+      AND s.session_no = e.session_no AND s.tenant = ?3 AND s.life = 'live' {{narrower}}
+    ORDER BY t.rowid DESC LIMIT ?4"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An event that was found, and the text around the first match; highlights are (start, end) in the snippet."""
+
+    session_id: str
+    seq: int
+    event_id: str
+    type: str
+    created_at: int
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """An event that matches but is not what was written, and what is wrong with it."""
+
+    session_id: str
+    seq: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of hits, newest first; `cursor` asks for the next, None at the end."""
+
+    hits: tuple[Hit, ...]
+    cursor: str | None
+    damaged: tuple[Damaged, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Part):
+    """`store.search`."""
+
+    engine: Engine
+
+    async def find(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        types: Iterable[str] | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Found:
+        """The events that have every word asked for: `word`, `"a phrase"`, `pre*`, `-without`; see docs/store.md."""
+        asked = parse_query(query)
+        if session_id is not None:
+            check_session_id(session_id)
+        if user_id is not None:
+            check_name(user_id, "a user id")
+        wanted = None if types is None else _check_types(types)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
+            raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit!r:.80}")
+        before = END if cursor is None else self._parse_cursor(cursor)
+
+        def read(tx: Tx) -> Found | Place:
+            return behind(tx, self.engine.text) or self._page(tx, asked, session_id, user_id, wanted, limit, before)
+
+        found = await self.workers.read(read)
+        if isinstance(found, Place):
+            await self._catch_up(found)
+            found = await self.workers.read(
+                lambda tx: self._page(tx, asked, session_id, user_id, wanted, limit, before)
+            )
+        return found
+
+    async def _catch_up(self, end: Place) -> None:
+        """Index until everything up to `end` is; others write between the steps."""
+        reached: Place | None = Place(0, 0)
+        while reached is not None and reached < end:
+            reached = await self.workers.write(lambda tx: index(tx, self.engine.text), (LOCK,), MAX_WEIGHT)
+
+    def _page(
+        self,
+        tx: Tx,
+        asked: Query,
+        session_id: str | None,
+        user_id: str | None,
+        types: list[str] | None,
+        limit: int,
+        before: int,
+    ) -> Found:
+        text = self.engine.text
+        scope = tenant_scope(self.tenant)
+        if session_id is not None:
+            scope = session_scope(existing_head(tx, self.tenant, session_id).session_no)
+        arguments: list[Any] = [text.query(asked, scope), before, self.tenant, limit + 1]
+        narrower = []
+        if session_id is not None:
+            arguments.append(session_id)
+            narrower.append(f"AND s.session_id = ?{len(arguments)}")
+        if user_id is not None:
+            arguments.append(user_id)
+            narrower.append(f"AND s.user_id = ?{len(arguments)}")
+        if types is not None:
+            first = len(arguments) + 1
+            arguments += types
+            narrower.append(f"AND i.type IN ({', '.join(f'?{n}' for n in range(first, len(arguments) + 1))})")
+        rows = tx.all(FIND.format(matches=text.matches, narrower=" ".join(narrower)), *arguments)
+        read = [_hit(row, asked) for row in rows[:limit]]
+        return Found(
+            tuple(hit for hit in read if isinstance(hit, Hit)),
+            f"{self.engine.store_id}.{rows[limit - 1][0]}" if len(rows) > limit else None,
+            tuple(hit for hit in read if isinstance(hit, Damaged)),
+        )
+
+    def _parse_cursor(self, text: str) -> int:
+        store_id, _, place = text.partition(".") if isinstance(text, str) else ("", "", "")
+        if not (place.isascii() and place.isdigit() and len(place) <= 19):
+            raise InvalidInput(f"{text!r:.80} is not a cursor of a search", hint="use the cursor of the page before")
+        if store_id != self.engine.store_id:
+            raise InvalidInput("the cursor belongs to another store", hint="search again from the first page")
+        return min(int(place), END)
+
+
+def _check_types(types: Iterable[str]) -> list[str]:
+    wanted = sorted({check_name(type_, "an event's type") for type_ in types})
+    if not 1 <= len(wanted) <= MAX_TYPES:
+        raise InvalidInput(f"types must be 1 to {MAX_TYPES} types, not {len(wanted)}", hint="None finds every type")
+    return wanted
+
+
+def _hit(row: Row, asked: Query) -> Hit | Damaged:
+    session_id = row[1]
+    try:
+        event = checked(row[2:])
+    except Corrupt as error:
+        return Damaged(session_id, row[2], error.message)
+    shown = snippet(asked, texts(event.payload))
+    return Hit(session_id, event.seq, event.event_id, event.type, event.created_at, shown.text, shown.highlights)

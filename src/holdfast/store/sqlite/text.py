@@ -1,0 +1,38 @@
+"""Full text in SQLite: FTS5 tables of words that are split already, so its tokenizer has nothing left to decide."""
+
+from collections.abc import Sequence
+
+from holdfast.store.engine import TextSql
+from holdfast.store.words import Query, Term
+
+
+def document(words: Sequence[str], scopes: Sequence[str]) -> str:
+    """The words as FTS5 takes them."""
+    return " ".join((*words, *scopes))
+
+
+def query(asked: Query, scope: str) -> str:
+    """The query in FTS5's language; words have no character that means anything there."""
+    terms = " AND ".join((_quoted(scope), *map(_term, asked.terms)))
+    return " NOT ".join((f"({terms})", *map(_term, asked.excluded)))
+
+
+def _term(term: Term) -> str:
+    return _quoted(" ".join(term.words)) + (" *" if term.prefix else "")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+TEXT = TextSql(
+    major="0",
+    after="?1 = 0 AND e.pos > ?2",
+    order="e.pos",
+    safe="SELECT 0, coalesce(max(pos), 0) FROM transcript_events",
+    newest="SELECT 0, coalesce(max(pos), 0) FROM transcript_events",
+    matches="t.words MATCH ?1",
+    document=document,
+    query=query,
+    merge="INSERT INTO {table} ({table}, rank) VALUES ('merge', ?1)",
+)

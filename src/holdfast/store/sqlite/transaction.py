@@ -1,0 +1,136 @@
+"""Reading and changing rows through one SQLite connection, and its errors in our words."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from holdfast.core import Clock, HoldfastError
+from holdfast.core.errors import Busy, Corrupt, StorageFull, StoreFailed, StoreUnavailable
+from holdfast.store.engine import Recorded, Row, Tx
+
+BUSY_MS = 10_000
+READ_SECONDS = 5.0
+
+ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
+
+
+class SqliteTx:
+    """One transaction on one connection."""
+
+    __slots__ = ("_clock", "_execute", "_executemany", "changed", "recorded", "rerun", "traces")
+
+    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
+        cursor = connection.cursor()
+        self._execute = cursor.execute
+        self._executemany = cursor.executemany
+        self._clock = clock
+        self.rerun = False
+        self.changed = False
+        self.traces = False
+        self.recorded: list[Recorded] = []
+
+    def one(self, sql: str, *args: Any) -> Row | None:
+        """The first row, or None."""
+        rows: list[Row] = self._execute(sql, args).fetchall()  # to its end: an open statement keeps its snapshot
+        return rows[0] if rows else None
+
+    def all(self, sql: str, *args: Any) -> list[Row]:
+        """Every row."""
+        rows: list[Row] = self._execute(sql, args).fetchall()
+        return rows
+
+    def run(self, sql: str, *args: Any) -> None:
+        """Change rows; nothing comes back."""
+        self.changed = True
+        self._execute(sql, args)
+
+    def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
+        """One after the other: there is no trip to save."""
+        self.changed = True
+        for sql, args in changes:
+            self._execute(sql, args)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """The same statement for each row of arguments."""
+        self.changed = True
+        self._executemany(sql, rows)
+
+    def now(self) -> int:
+        """The injected clock: one machine, one clock."""
+        return self._clock.now()
+
+    def leave_no_trace(self) -> None:
+        """Freed pages are overwritten (`secure_delete`); the log that still has them is emptied at the next rest."""
+        self.traces = True
+
+    def lock(self, name: str) -> None:
+        """The whole file is locked already."""
+
+    def try_lock(self, name: str) -> bool:
+        """The whole file is locked already."""
+        return True
+
+
+class SqliteReader:
+    """A reading connection; a read that lasts longer than five seconds is ended, so that the log can be emptied.
+
+    It ends within a long statement or at the next one. Code that goes on without asking the database anything more
+    cannot be ended; that is why every read of the store takes a page at a time.
+    """
+
+    errors = ERRORS
+
+    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._tx = SqliteTx(connection, clock)
+        self._run = connection.cursor().execute
+        self._deadline = 0.0
+        connection.set_progress_handler(self._overdue, 50_000)
+        connection.set_exec_trace(self._refuse_overdue)
+
+    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
+        """Run `fn` over one consistent, read-only view of the store."""
+        self._deadline = time.monotonic() + READ_SECONDS
+        self._run("BEGIN")
+        try:
+            return fn(self._tx)
+        finally:
+            self._deadline = float("inf")
+            if self._connection.in_transaction:
+                self._run("ROLLBACK")
+
+    def explain(self, error: Exception) -> HoldfastError:
+        """The error as a caller should see it."""
+        return explain(error)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def _overdue(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def _refuse_overdue(self, _cursor: Any, _sql: str, _bindings: Any) -> bool:
+        if self._overdue():
+            raise apsw.InterruptError("too slow between statements")
+        return True
+
+
+def explain(error: Exception) -> HoldfastError:
+    """A SQLite error as a caller should see it."""
+    text = str(error)
+    match error:
+        case apsw.FullError():
+            return StorageFull(f"the disk that holds the store is full ({text})")
+        case apsw.BusyError() | apsw.LockedError():
+            return Busy(f"another process kept the database locked for {BUSY_MS // 1000} s", retry_after=1)
+        case apsw.CorruptError() | apsw.NotADBError():
+            return Corrupt(f"the database file is damaged: {text}")
+        case apsw.InterruptError():
+            return StoreUnavailable(f"a read was ended after {READ_SECONDS:.0f} s", hint="ask for less at a time")
+        case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
+            return StoreUnavailable(f"the database file cannot be opened or written: {text}")
+        case _:
+            return StoreFailed(f"the database refused: {text}")

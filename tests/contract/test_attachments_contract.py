@@ -1,0 +1,594 @@
+"""What attachments do, on every engine."""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.children import CONTEXT, spawn
+from tests.support.interrupted import Twice, upload, upload_until_killed
+
+from holdfast.core.errors import (
+    Corrupt,
+    IdempotencyConflict,
+    InvalidInput,
+    LeaseLost,
+    NotFound,
+    StorageFull,
+    TooLarge,
+)
+from holdfast.store import NewEvent, Store, open_store, spool, sweep
+from holdfast.store.attachments import Attachment, Attachments
+from holdfast.store.engine import Tx
+from holdfast.store.part import Workers
+from holdfast.store.spool import PART, spooled
+from holdfast.store.sweep import DAY_MS, Swept, sweep_step
+
+FIVE_MB = b"".join(hashlib.sha256(b"%d" % n).digest() for n in range(5 * PART // 32)) + b"end"
+NAMED: dict[str, Any] = {"name": "notes.txt", "media_type": "text/plain"}
+
+
+@pytest.fixture(autouse=True)
+def no_chores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one who sweeps at a time, unless a test is about the idle lane."""
+    if "with_chores" not in request.fixturenames:
+        monkeypatch.setattr("holdfast.store.store.CHORES", ())
+
+
+@pytest.fixture
+def with_chores() -> None:
+    """The store does its chores."""
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+async def whole(store: Store, digest: str) -> bytes:
+    return b"".join([part async for part in store.attachments.read(digest)])
+
+
+async def stream(data: bytes, size: int = 70_001) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
+async def change(store: Store, sql: str, *args: Any) -> None:
+    """Change the database behind the part's back."""
+    await store.attachments.workers.write(lambda tx: tx.run(sql, *args), ("x",))
+
+
+async def counted(store: Store, table: str) -> int:
+    row = await store.attachments.workers.read(lambda tx: tx.one(f"SELECT count(*) FROM {table}"))
+    assert row is not None
+    return int(row[0])
+
+
+async def chore(store: Store) -> int:
+    """Run the chore to its end, as a lane would; how many steps changed something."""
+    steps = 0
+
+    def step(tx: Tx) -> tuple[bool, bool]:
+        tx.changed = False
+        return sweep_step(tx), tx.changed
+
+    while True:
+        more, changed = await store.attachments.workers.write(step, ())
+        steps += changed
+        if not (more and changed):
+            return steps
+
+
+@dataclass(slots=True)
+class Meanwhile:
+    """Does something else before each write, once per entry."""
+
+    inner: Workers
+    first: list[Callable[[], Awaitable[Any]]]
+
+    async def write(
+        self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Any:
+        if self.first:
+            await self.first.pop(0)()
+        return await self.inner.write(run, locks, weight, makes_room=makes_room)
+
+    async def read(self, run: Callable[[Tx], Any]) -> Any:
+        return await self.inner.read(run)
+
+
+def with_meanwhile(store: Store, *first: Callable[[], Awaitable[Any]]) -> Attachments:
+    return replace(store.attachments, workers=Meanwhile(store.attachments.workers, list(first)))
+
+
+async def nothing() -> None:
+    pass
+
+
+@pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 2 * PART, len(FIVE_MB)])
+async def test_bytes_come_back_as_they_came_from_memory_and_from_a_stream(store: Store, size: int) -> None:
+    data = FIVE_MB[:size]
+    assert await store.attachments.put(data) == Attachment(digest_of(data), size)
+    streamed = await store.for_tenant("other").attachments.put(stream(data))
+    assert streamed == await store.attachments.get(digest_of(data)) == Attachment(digest_of(data), size)
+    for tenant in ("default", "other"):
+        assert await whole(store.for_tenant(tenant), digest_of(data)) == data
+    longest = await store.attachments.workers.read(lambda tx: tx.one("SELECT max(length(bytes)) FROM attachment_parts"))
+    assert longest == (min(size, PART),)
+
+
+async def test_what_was_put_is_there_after_a_restart(store_url: str) -> None:
+    async with await open_store(store_url) as store:
+        put = await store.attachments.put(FIVE_MB)
+    async with await open_store(store_url) as store:
+        assert await whole(store, put.digest) == FIVE_MB
+
+
+async def test_the_same_bytes_are_kept_once(store: Store) -> None:
+    first = await store.attachments.put(FIVE_MB)
+    parts = await counted(store, "attachment_parts")
+    assert await store.attachments.put(stream(FIVE_MB)) == first
+    assert await asyncio.gather(*(store.attachments.put(FIVE_MB) for _ in range(4))) == [first] * 4
+    assert (await counted(store, "attachments"), await counted(store, "attachment_parts")) == (1, parts)
+
+
+async def test_processes_that_put_the_same_bytes_at_once_all_succeed(store_url: str) -> None:
+    async with await open_store(store_url) as store:
+        start = CONTEXT.Barrier(3)
+        children = [spawn(upload, store_url, FIVE_MB, start) for _ in range(3)]
+        for child in children:
+            await asyncio.to_thread(child.join)
+        assert [child.exitcode for child in children] == [0, 0, 0]
+        assert await whole(store, digest_of(FIVE_MB)) == FIVE_MB
+        assert await counted(store, "attachments") == 1
+
+
+async def test_other_bytes_than_expected_are_refused(store: Store) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        await store.attachments.put(b"one", expected_digest=digest_of(b"other"))
+    assert refusal.value.details["digest"] == digest_of(b"one")
+    assert await counted(store, "attachments") == 0
+    await store.attachments.put(stream(b"one"), expected_digest=digest_of(b"one"))
+
+
+async def test_a_stream_that_breaks_leaves_nothing(store: Store) -> None:
+    async def breaks() -> AsyncIterator[bytes]:
+        yield FIVE_MB
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await store.attachments.put(breaks())
+    assert await counted(store, "attachments") == 0
+
+
+async def test_too_much_is_refused_as_soon_as_it_is_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert spool.MAX_ATTACHMENT == 256 * 1024 * 1024
+    monkeypatch.setattr(spool, "MAX_ATTACHMENT", 100)
+    taken = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield b"x" * 10
+
+    for data in (b"x" * 101, endless()):
+        with pytest.raises(TooLarge) as refusal:
+            await store.attachments.put(data)
+        assert refusal.value.details["limit"] == 100
+    assert taken == 11
+    assert await counted(store, "attachments") == 0
+    assert (await store.attachments.put(b"x" * 100)).size_bytes == 100
+
+
+async def test_no_room_for_an_upload_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda **_: full)
+        with pytest.raises(StorageFull):
+            async with spooled(stream(FIVE_MB)):
+                pass
+
+
+@pytest.mark.parametrize("data", ["text", None, [b"list"], bytearray(b"changing")])
+async def test_what_is_not_bytes_is_refused(store: Store, data: Any) -> None:
+    async def chunks() -> AsyncIterator[Any]:
+        yield data
+
+    for wrong in (data, chunks()):
+        with pytest.raises(InvalidInput):
+            await store.attachments.put(wrong)
+    assert await counted(store, "attachments") == 0
+
+
+async def test_what_was_never_put_is_not_found(store: Store) -> None:
+    digest = digest_of(b"nobody")
+    for attempt in (
+        store.attachments.get(digest),
+        whole(store, digest),
+        store.attachments.attach("s", digest, **NAMED),
+        store.attachments.of_session("s"),
+    ):
+        with pytest.raises(NotFound):
+            await attempt
+    with pytest.raises(NotFound):
+        await store.sessions.get("s")
+
+
+@pytest.mark.parametrize("digest", ["", "x" * 64, "A" * 64, "a" * 63, "a" * 64 + "\n", "../" + "a" * 61])
+async def test_what_is_no_digest_is_refused(store: Store, digest: str) -> None:
+    for attempt in (
+        store.attachments.get(digest),
+        whole(store, digest),
+        store.attachments.attach("s", digest, **NAMED),
+        store.attachments.put(b"", expected_digest=digest),
+    ):
+        with pytest.raises(InvalidInput):
+            await attempt
+
+
+async def test_attaching_is_an_event_and_a_use(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    done = await store.attachments.attach(
+        "s", put.digest, name="hello wörld.txt", media_type="text/plain; charset=utf-8"
+    )
+    (event,) = await store.read("s")
+    assert (event.seq, event.event_id, event.type) == (done.first_seq, done.event_ids[0], "holdfast.attachment_added")
+    assert event.value() == {
+        "digest": put.digest,
+        "name": "hello wörld.txt",
+        "mediaType": "text/plain; charset=utf-8",
+        "sizeBytes": 5,
+    }
+    assert await store.attachments.of_session("s") == [put]
+    other = await store.attachments.put(b"other")
+    for _ in range(2):
+        await store.attachments.attach("s", other.digest, **NAMED)
+    assert len(await store.read("s")) == 3
+    assert await store.attachments.of_session("s") == sorted([put, other], key=lambda each: each.digest)
+    assert (await store.verification.session("s")).problem is None
+
+
+async def test_attaching_again_with_the_same_key_changes_nothing(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    first = await store.attachments.attach("s", put.digest, **NAMED, idempotency_key="k")
+    again = await store.attachments.attach("s", put.digest, **NAMED, idempotency_key="k")
+    assert (again.seqs, again.event_ids, again.replayed) == (first.seqs, first.event_ids, 1)
+    with pytest.raises(IdempotencyConflict):
+        await store.attachments.attach("s", put.digest, name="other", media_type="text/plain", idempotency_key="k")
+    with pytest.raises(InvalidInput):
+        await store.attachments.attach("s", put.digest, **NAMED, idempotency_key="holdfast.session_created")
+    assert len(await store.read("s")) == 1
+
+
+async def test_an_attach_that_runs_again_after_a_lost_acknowledgement_is_not_doubled(store: Store) -> None:
+    twice = replace(store.attachments, workers=Twice(store.attachments.workers))
+    put = await twice.put(FIVE_MB)
+    await twice.attach("s", put.digest, **NAMED)
+    assert len(await store.read("s")) == 1
+    assert await whole(store, put.digest) == FIVE_MB
+
+
+async def test_a_fenced_writer_attaches_nothing(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    await store.append("s", [NewEvent("n", 1)])
+    old = await store.leases.acquire("s", "one", ttl_ms=60_000)
+    await store.leases.release(old)
+    await store.leases.acquire("s", "two", ttl_ms=60_000)
+    with pytest.raises(LeaseLost):
+        await store.attachments.attach("s", put.digest, **NAMED, lease=old)
+    assert await store.attachments.of_session("s") == []
+
+
+BAD_NAMES = ["", ".", "..", "a/b", "/etc/passwd", "..\\x", "nul\0", "line\nfeed", "tab\t", "\x7f", "\ud800", "x" * 513]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
+async def test_a_name_that_could_be_a_path_or_a_control_is_refused(store: Store, name: str) -> None:
+    put = await store.attachments.put(b"hello")
+    with pytest.raises(InvalidInput):
+        await store.attachments.attach("s", put.digest, name=name, media_type="text/plain")
+    assert await counted(store, "attachment_uses") == 0
+
+
+@pytest.mark.parametrize("media_type", ["", "text", "text/", "/plain", "a b/c", "text/plain\r\nX: y", "text/plän"])
+async def test_a_media_type_that_is_none_is_refused(store: Store, media_type: str) -> None:
+    put = await store.attachments.put(b"hello")
+    with pytest.raises(InvalidInput):
+        await store.attachments.attach("s", put.digest, name="a", media_type=media_type)
+
+
+async def test_tenants_never_see_each_other(store: Store) -> None:
+    other = store.for_tenant("other")
+    put = await store.attachments.put(FIVE_MB)
+    await store.attachments.attach("s", put.digest, **NAMED)
+    for attempt in (
+        other.attachments.get(put.digest),
+        whole(other, put.digest),
+        other.attachments.attach("s", put.digest, **NAMED),
+        other.attachments.of_session("s"),
+    ):
+        with pytest.raises(NotFound):
+            await attempt
+    assert await other.attachments.put(FIVE_MB) == put
+    assert await counted(store, "attachments") == 2
+    assert await other.attachments.sweep(0) == Swept(1, len(FIVE_MB))
+    assert await whole(store, put.digest) == FIVE_MB
+
+
+DAMAGE = [
+    "DELETE FROM attachment_parts WHERE part = 2",
+    "DELETE FROM attachment_parts",
+    "UPDATE attachment_parts SET bytes = {short} WHERE part = 2",
+    "UPDATE attachment_parts SET bytes = (SELECT o.bytes FROM attachment_parts o WHERE o.part = 1) WHERE part = 2",
+    "UPDATE attachments SET size_bytes = size_bytes - 1",
+]
+
+
+@pytest.mark.parametrize("sql", DAMAGE)
+async def test_damage_is_found_before_the_last_bytes_are_given(store_url: str, store: Store, sql: str) -> None:
+    put = await store.attachments.put(FIVE_MB)
+    await change(store, sql.format(short="x'00'" if store_url.startswith("sqlite") else "'\\x00'::bytea"))
+    got = 0
+    with pytest.raises(Corrupt) as error:
+        async for part in store.attachments.read(put.digest):
+            got += len(part)
+    assert error.value.details["digest"] == put.digest
+    assert got < len(FIVE_MB)
+
+
+@pytest.mark.parametrize("sql", DAMAGE[:3])
+async def test_putting_the_bytes_again_repairs_parts_that_are_missing(store_url: str, store: Store, sql: str) -> None:
+    put = await store.attachments.put(FIVE_MB)
+    await change(store, sql.format(short="x'00'" if store_url.startswith("sqlite") else "'\\x00'::bytea"))
+    await store.attachments.put(FIVE_MB)
+    assert await whole(store, put.digest) == FIVE_MB
+
+
+async def test_a_use_without_its_bytes_is_corrupt_and_no_shorter_list(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    await store.attachments.attach("s", put.digest, **NAMED)
+    await change(store, "DELETE FROM attachment_parts")
+    await change(store, "DELETE FROM attachments")
+    with pytest.raises(Corrupt):
+        await store.attachments.of_session("s")
+
+
+@pytest.mark.parametrize("writes", [1, 3, 5])
+async def test_an_upload_killed_between_its_parts_is_never_readable_is_swept_and_can_be_tried_again(
+    store_url: str, writes: int
+) -> None:
+    digest = digest_of(FIVE_MB)
+    async with await open_store(store_url) as store:
+        for retry in (False, True):
+            child = spawn(upload_until_killed, store_url, FIVE_MB, writes)
+            await asyncio.to_thread(child.join)
+            assert child.exitcode == -9
+            assert await counted(store, "attachment_parts") == writes
+            for attempt in (
+                store.attachments.get(digest),
+                whole(store, digest),
+                store.attachments.attach("s", digest, **NAMED),
+            ):
+                with pytest.raises(NotFound):
+                    await attempt
+            if retry:
+                assert (await store.attachments.put(FIVE_MB)).digest == digest
+                assert await whole(store, digest) == FIVE_MB
+            else:
+                assert await store.attachments.sweep(60_000) == Swept(0, 0)
+                assert await store.attachments.sweep(0) == Swept(1, writes * PART)
+                assert await counted(store, "attachment_parts") == 0
+
+
+async def test_an_upload_killed_at_any_moment_is_never_readable_unless_whole(store_url: str) -> None:
+    data = FIVE_MB * 4
+    async with await open_store(store_url) as store:
+        start = CONTEXT.Barrier(1)
+        child = spawn(upload, store_url, data, start)
+        while await counted(store, "attachment_parts") < 3:
+            assert child.is_alive() or child.exitcode == 0
+            await asyncio.sleep(0)
+        child.kill()
+        await asyncio.to_thread(child.join)
+        parts = await counted(store, "attachment_parts")
+        if parts < 21:
+            with pytest.raises(NotFound):
+                await whole(store, digest_of(data))
+        await store.attachments.put(data)
+        assert await whole(store, digest_of(data)) == data
+
+
+async def test_a_sweep_takes_what_is_old_and_unused_and_nothing_else(store: Store) -> None:
+    used, unused, fresh = [await store.attachments.put(text) for text in (b"used", b"unused", b"fresh")]
+    await store.attachments.attach("s", used.digest, **NAMED)
+    assert await store.attachments.sweep() == Swept(0, 0)
+    await change(store, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
+    await store.attachments.put(b"fresh")
+    assert await store.attachments.sweep() == Swept(1, len(b"unused"))
+    assert await whole(store, used.digest) == b"used"
+    assert await whole(store, fresh.digest) == b"fresh"
+    with pytest.raises(NotFound):
+        await store.attachments.get(unused.digest)
+    for wrong in (-1, True, 1.5):
+        with pytest.raises(InvalidInput):
+            await store.attachments.sweep(wrong)  # type: ignore[arg-type]
+
+
+async def test_a_sweep_of_many_goes_in_pages_and_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "PAGE", 3)
+    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
+    await asyncio.gather(*(store.attachments.put(b"%d" % n) for n in range(10)))
+    for size in (2 * PART, 4 * PART, 5 * PART):
+        await store.attachments.put(FIVE_MB[:size])
+    assert await store.attachments.sweep(0) == Swept(13, 10 + 11 * PART)
+    assert await counted(store, "attachment_parts") == 0
+
+
+async def test_the_chore_sweeps_all_tenants_and_looks_at_what_is_used_once_a_day(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
+    monkeypatch.setattr(sweep, "STEP_LOOKS", 2)
+    other = store.for_tenant("other")
+    used = [await store.attachments.put(b"used %d" % n) for n in range(5)]
+    for each in used:
+        await store.attachments.attach("s", each.digest, **NAMED)
+    for view in (store, other):
+        await view.attachments.put(FIVE_MB)
+    assert await chore(store) == 0
+    await change(store, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
+    await other.attachments.put(b"fresh")
+    assert await chore(store) > 0
+    assert await counted(store, "attachments") == 6
+    assert [await whole(store, each.digest) for each in used] == [b"used %d" % n for n in range(5)]
+    assert await whole(other, digest_of(b"fresh")) == b"fresh"
+    assert await chore(store) == 0
+
+
+async def test_an_idle_store_sweeps_by_itself(with_chores: None, store_url: str) -> None:
+    async with await open_store(store_url) as store:
+        used, unused = [await store.attachments.put(text) for text in (b"used", b"unused")]
+        await store.attachments.attach("s", used.digest, **NAMED)
+        await change(store, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
+    async with asyncio.timeout(60), await open_store(store_url) as store:
+        while await counted(store, "attachments") > 1:
+            await asyncio.sleep(0.01)
+        assert await whole(store, used.digest) == b"used"
+        with pytest.raises(NotFound):
+            await store.attachments.get(unused.digest)
+
+
+async def test_what_is_attached_after_the_sweep_has_chosen_it_is_kept(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    sweeping = with_meanwhile(store, lambda: store.attachments.attach("s", put.digest, **NAMED))
+    assert await sweeping.sweep(0) == Swept(0, 0)
+    assert await whole(store, put.digest) == b"hello"
+
+
+async def test_what_is_put_again_after_the_sweep_has_chosen_it_is_kept(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    await change(store, "UPDATE attachments SET touched_at = touched_at - 1000")
+    sweeping = with_meanwhile(store, lambda: store.attachments.put(b"hello"))
+    assert await sweeping.sweep(500) == Swept(0, 0)
+    assert await whole(store, put.digest) == b"hello"
+
+
+async def test_what_is_swept_before_the_event_is_written_is_not_attached(store: Store) -> None:
+    put = await store.attachments.put(b"hello")
+    with pytest.raises(NotFound):
+        await with_meanwhile(store, lambda: store.attachments.sweep(0)).attach("s", put.digest, **NAMED)
+    with pytest.raises(NotFound):
+        await store.read("s")
+
+
+async def test_an_upload_that_a_sweep_came_into_is_completed_all_the_same(store: Store) -> None:
+    uploading = with_meanwhile(store, nothing, nothing, nothing, lambda: store.attachments.sweep(0))
+    put = await uploading.put(FIVE_MB)
+    assert await whole(store, put.digest) == FIVE_MB
+
+
+async def test_what_is_half_swept_can_be_neither_read_nor_attached_and_can_be_put_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
+    put = await store.attachments.put(FIVE_MB)
+    await change(store, "UPDATE attachments SET touched_at = touched_at - 1000")
+
+    async def try_it() -> None:
+        assert await counted(store, "attachment_parts") == 4
+        for attempt in (whole(store, put.digest), store.attachments.attach("s", put.digest, **NAMED)):
+            with pytest.raises(NotFound):
+                await attempt
+        await store.attachments.put(FIVE_MB)
+
+    sweeping = with_meanwhile(store, nothing, try_it)
+    assert await sweeping.sweep(500) == Swept(0, 2 * PART)
+    assert await whole(store, put.digest) == FIVE_MB
+
+
+async def test_what_is_swept_while_it_is_read_is_not_found_and_not_corrupt(store: Store) -> None:
+    put = await store.attachments.put(FIVE_MB)
+    reading = store.attachments.read(put.digest)
+    assert await anext(reading) == FIVE_MB[:PART]
+    await store.attachments.sweep(0)
+    with pytest.raises(NotFound):
+        await anext(reading)
+    reading = store.attachments.read((await store.attachments.put(FIVE_MB)).digest)
+    await anext(reading)
+    await store.attachments.sweep(0)
+    await store.attachments.put(FIVE_MB)
+    with pytest.raises(NotFound):
+        await anext(reading)
+
+
+@dataclass(slots=True)
+class Held:
+    """Runs a write and holds its transaction open until it is let go."""
+
+    inner: Workers
+    ran: threading.Event
+    go: threading.Event
+
+    async def write(
+        self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Any:
+        def held(tx: Tx) -> Any:
+            result = run(tx)
+            self.ran.set()
+            assert self.go.wait(30)
+            return result
+
+        return await self.inner.write(held, locks, weight, makes_room=makes_room)
+
+    async def read(self, run: Callable[[Tx], Any]) -> Any:
+        return await self.inner.read(run)
+
+
+@pytest.mark.parametrize("by_chore", [False, True])
+async def test_a_sweep_never_takes_what_an_open_transaction_attaches(store_url: str, *, by_chore: bool) -> None:
+    async with await open_store(store_url) as one, await open_store(store_url) as other:
+        put = await one.attachments.put(b"hello")
+        await change(one, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
+        ran, go = threading.Event(), threading.Event()
+        held = replace(one.attachments, workers=Held(one.attachments.workers, ran, go))
+        attaching = asyncio.ensure_future(held.attach("s", put.digest, **NAMED))
+        await asyncio.to_thread(ran.wait, 30)
+        sweeping = asyncio.ensure_future(chore(other) if by_chore else other.attachments.sweep(0))
+        if by_chore and store_url.startswith("postgres"):
+            assert await sweeping == 0, "the chore did not wait, and did not take it"
+        else:
+            done, _ = await asyncio.wait({sweeping}, timeout=0.5)
+            assert not done, "the sweep did not wait for the one who attaches"
+        go.set()
+        await attaching
+        await sweeping
+        assert await one.attachments.of_session("s") == [put]
+        assert await whole(one, put.digest) == b"hello"
+
+
+async def test_sweeps_and_attaches_at_once_leave_no_event_without_its_bytes(store_url: str) -> None:
+    async with await open_store(store_url) as one, await open_store(store_url) as other:
+        kept = lost = 0
+        for number in range(40):
+            put = await one.attachments.put(b"%d" % number)
+            attached, _, _ = await asyncio.gather(
+                one.attachments.attach(f"s{number}", put.digest, **NAMED),
+                other.attachments.sweep(0),
+                one.attachments.sweep(0),
+                return_exceptions=True,
+            )
+            if isinstance(attached, NotFound):
+                lost += 1
+                with pytest.raises(NotFound):
+                    await one.read(f"s{number}")
+            else:
+                assert not isinstance(attached, BaseException), attached
+                kept += 1
+                assert await whole(other, put.digest) == b"%d" % number
+        assert kept + lost == 40
+        await one.attachments.sweep(0)
+        assert await counted(one, "attachments") == kept == await counted(one, "attachment_uses")

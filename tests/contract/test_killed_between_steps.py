@@ -1,0 +1,27 @@
+"""A process that is killed in the middle of a fork, a deletion or a purge leaves it finished or undone, never half."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.stepped_kills import OPERATIONS, kill_in_steps
+
+ENDS = {
+    "fork": {"finished", "undone"},
+    "delete": {"not begun", "archived"},
+    "purge": {"archived", "purged"},
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_killed_a_few_times(store_url: str, tmp_path: Path, operation: str) -> None:
+    ends = await kill_in_steps(store_url, tmp_path, operation, 4)
+    assert ends.total() == 4
+    assert set(ends) <= ENDS[operation]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_killed_often(store_url: str, tmp_path: Path, operation: str) -> None:
+    ends = await kill_in_steps(store_url, tmp_path, operation, 40, seed=7)
+    assert ends.total() == 40
+    assert set(ends) == ENDS[operation], "some kills came early and some late, or they prove little"

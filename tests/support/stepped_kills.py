@@ -1,0 +1,138 @@
+"""Kill a process in the middle of a fork, a deletion or a purge, again and again; then look at what is there."""
+
+import asyncio
+import os
+import random
+import time
+from collections import Counter
+from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from tests.support.children import spawn
+from tests.support.interrupted import Mortal
+from tests.support.material import numbered
+from tests.support.steps import number_of, ownerless, rows, where
+
+from holdfast.core.errors import NotFound, SessionGone
+from holdfast.store import Event, Store, arrivals, open_store
+
+EVENTS = 600
+STEP = 50
+"""A step's events in the killed process: twelve steps."""
+OPERATIONS = ("fork", "delete", "purge")
+
+MOVING = """
+    SELECT 1 FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
+    SELECT 1 FROM archives WHERE state = 'purging'"""
+STRAY_WORDS = "SELECT 1 FROM event_text t WHERE t.rowid > 0 AND t.rowid NOT IN (SELECT pos FROM transcript_events)"
+
+
+def operate(url: str, operation: str, session_id: str, note: str, writes: int | None) -> None:
+    """Do one operation on a session, saying when it has begun; be killed after so many writes, or from outside."""
+    arrivals.STEP_EVENTS = STEP
+
+    async def run() -> None:
+        store = await open_store(url)
+        part: Any = {"fork": store.forks, "delete": store.deletion, "purge": store.archives}[operation]
+        if writes is not None:
+            part = replace(part, workers=Mortal(part.workers, writes))
+        descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+        def progress(_done: int, _of: int) -> None:
+            os.write(descriptor, b"step\n")
+
+        if operation == "fork":
+            await part.fork("source", new_session_id=session_id, progress=progress)
+        elif operation == "delete":
+            await part.delete(session_id, progress=progress)
+        else:
+            await part.purge(session_id, progress=progress)
+        os.write(descriptor, b"done\n")
+        await asyncio.Event().wait()  # killed in any case
+
+    asyncio.run(run())
+
+
+async def kill_in_steps(url: str, folder: Path, operation: str, kills: int, *, seed: int = 20261115) -> Counter[str]:
+    """Kill the operation so often, at a chosen step or at a random moment; how often it came to which end."""
+    chance = random.Random(seed)
+    ends: Counter[str] = Counter()
+    async with await open_store(url) as store:
+        await store.append("source", numbered(*range(EVENTS)))
+        before = await store.read("source")
+        for cycle in range(kills if operation != "fork" else 0):
+            await store.forks.fork("source", new_session_id=f"s{cycle}")
+            if operation == "purge":
+                await store.deletion.delete(f"s{cycle}")
+    for cycle in range(kills):
+        session_id = f"s{cycle}"
+        note = folder / f"{operation}-{cycle}"
+        writes = (cycle // 2 * 5 + 3) % 16 if cycle % 2 else None  # in 32 cycles every place, from before the first
+        child = spawn(operate, url, operation, session_id, str(note), writes)
+        await asyncio.to_thread(_kill, child, note, chance.random() * 0.06 if writes is None else None)
+        async with await open_store(url) as store:
+            await store.declare_all_dead()
+            ends[await _look(store, operation, session_id, before)] += 1
+            if cycle + 1 == kills:
+                assert await store.verification.files() == []
+    return ends
+
+
+def _kill(child: ForkServerProcess, note: Path, pause: float | None) -> None:
+    """Wait until the child has begun, and for a moment more, or until it has ended or killed itself."""
+    deadline = time.monotonic() + 60
+    while child.is_alive() and time.monotonic() < deadline:
+        said = note.read_bytes() if note.exists() else b""
+        if (pause is not None and said) or b"done" in said:
+            time.sleep(pause or 0)
+            break
+        time.sleep(0.001)
+    child.kill()
+    child.join()
+
+
+async def _look(store: Store, operation: str, session_id: str, before: list[Event]) -> str:
+    """Assert that what was interrupted is whole or gone, never half; which of them."""
+    number = await number_of(store, session_id)
+    if operation != "fork":
+        assert number is not None
+        log, archive = await where(store, number)
+        both = archive + log
+        assert len(both) == len(set(both)), "an event in two places"
+        if operation == "delete":
+            assert both in (list(range(1, EVENTS + 2)), list(range(1, EVENTS + 3))), "an event in no place"
+    async with asyncio.timeout(60):
+        while await rows(store, MOVING):
+            await asyncio.sleep(0.005)
+    assert await ownerless(store) == []
+    assert await rows(store, STRAY_WORDS) == []
+    assert await store.read("source") == before
+    return await _fork(store, session_id, before) if operation == "fork" else await _rest(store, session_id, before)
+
+
+async def _fork(store: Store, session_id: str, before: list[Event]) -> str:
+    try:
+        end = "finished"
+        await store.sessions.get(session_id)
+    except NotFound:
+        end = "undone"
+        await store.forks.fork("source", new_session_id=session_id)
+    assert (await store.read(session_id))[:EVENTS] == before
+    assert (await store.verification.session(session_id)).problem is None
+    return end
+
+
+async def _rest(store: Store, session_id: str, before: list[Event]) -> str:
+    try:
+        assert (await store.read(session_id))[:EVENTS] == before
+        assert (await store.verification.session(session_id)).problem is None
+        return "not begun"
+    except SessionGone:
+        pass
+    if (await store.archives.get(session_id)).purged_at is not None:
+        assert (await where(store, await number_of(store, session_id) or 0))[1] == []
+        return "purged"
+    assert [event async for event in store.archives.events(session_id)][:EVENTS] == before
+    return "archived"
