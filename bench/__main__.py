@@ -6,7 +6,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from bench import batch, busy_loop, http, postgres, single, size, slow_disk, together
+from bench import batch, bounded, busy_loop, bystander, http, postgres, single, size, slow_disk, together
 from bench.line import Effort, Line, Measurement
 from bench.machine import describe
 from bench.plot import draw
@@ -20,7 +20,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "slow-disk": slow_disk.measure,
     "batch": batch.measure,
     "size": size.measure,
+    "bounded": bounded.measure,
     "busy-loop": busy_loop.measure,
+    "bystander": bystander.measure,
     "http": http.measure,
     "postgres": postgres.measure,
 }

@@ -69,6 +69,7 @@ async def test_the_archive_says_what_the_session_was(store: Store) -> None:
         "archived_events": len(before),
         "archives": 1,
         "attachment_uses": 1,
+        "usage": 1,
     }
     await verified(store)
 
@@ -310,3 +311,16 @@ async def test_retention_spares_what_is_used_held_leased_or_gone_since_the_plan(
 async def test_retention_sees_its_own_tenant_only(store: Store) -> None:
     await make_aged(store)
     assert (await store.for_tenant("other").retention.plan(Policy(max_sessions=0))).doomed == []
+
+
+async def test_archives_are_listed_page_by_page_oldest_first(store: Store) -> None:
+    for number in range(5):
+        await store.append(f"s{number}", numbered(1))
+        await store.deletion.delete(f"s{number}")
+    found: list[str] = []
+    page = await store.archives.list(limit=2)
+    while page:
+        found += [archived.session_id for archived in page]
+        page = await store.archives.list(limit=2, after=page[-1])
+    assert found == [f"s{number}" for number in range(5)]
+    assert await store.for_tenant("stranger").archives.list() == []

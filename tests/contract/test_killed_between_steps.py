@@ -1,4 +1,4 @@
-"""A process that is killed in the middle of a fork, a deletion or a purge leaves it finished or undone, never half."""
+"""A process that is killed in the middle of a fork, an import, a deletion or a purge leaves it finished or undone."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ ENDS = {
     "fork": {"finished", "undone"},
     "delete": {"not begun", "archived"},
     "purge": {"archived", "purged"},
+    "import": {"finished", "undone"},
 }
 
 

@@ -1,8 +1,10 @@
 """Leases and tasks: one writer of turns at a time, and turns that belong to their conversation, on every engine."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from tests.support.interrupted import Twice
 from tests.support.material import numbered, said, values
 
 from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, TaskEnded
@@ -87,3 +89,16 @@ async def test_running_tasks_of_a_silent_owner_are_orphans(store: Store) -> None
     await store.tasks.declare_all_dead()
     assert {o.task.task_id for o in await store.tasks.orphans()} == {"ta", "tb"}
     assert (await store.leases.acquire("a", "next", 60_000)).fence == 2
+
+
+async def test_a_turn_whose_beginning_is_run_again_is_not_set_back(store: Store) -> None:
+    message = NewEvent("message", {"role": "user", "taskId": "t1"})
+
+    async def moves_on() -> None:
+        await store.tasks.update(await store.tasks.get("t1"), TaskState.WORKING)
+
+    again = replace(store.tasks, workers=Twice(store.tasks.workers, moves_on))
+    begun = await again.begin("s", "t1", "c", message, owner="me")
+    assert (begun.task.state, begun.replayed) == (TaskState.WORKING, False)
+    assert len(await store.read("s")) == 3
+    assert (await store.verification.session("s")).problem is None

@@ -102,3 +102,12 @@ async def test_bad_usage_is_refused_and_nothing_is_written(store: Store) -> None
             await call(store)
             pytest.fail(f"{number} was accepted")
     assert len(await store.read("s")) == 1
+
+
+async def test_what_a_deleted_session_used_still_counts(store: Store) -> None:
+    await store.usage.record("s", "m", input_tokens=3, output_tokens=4)
+    before = await store.usage.by_day()
+    await store.deletion.delete("s")
+    await store.archives.purge("s")
+    assert [row.usage for row in before] == [Usage(1, 3, 4)]
+    assert await store.usage.by_day() == before

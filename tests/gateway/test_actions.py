@@ -68,7 +68,8 @@ async def test_a_stale_writer_is_refused_and_told_what_it_missed(client: httpx2.
     assert refused.status_code == 409
     problem = refused.json()
     assert (problem["code"], problem["headSeq"], problem["expectedSeq"]) == ("stale_writer", 1, 0)
-    assert problem["missed"][0]["payload"] == {"n": 1}
+    missed = problem["missed"][0]
+    assert (missed["details"], set(missed)) == ({"n": 1}, {"seq", "eventId", "type", "details"})
     assert (await append(client, "s", type="y", expectedSeq=1)).status_code == 201
 
 
@@ -148,6 +149,74 @@ async def test_a_batch_under_one_key_is_written_once(client: httpx2.AsyncClient)
     ]
     assert [answer.status_code for answer in sent] == [201, 200]
     assert sent[1].json() == {"firstSeq": 1, "lastSeq": 2, "seqs": [1, 2], "replayed": 2}
+
+
+@pytest.mark.parametrize("since", [3, 1])
+async def test_a_batch_of_another_length_under_the_same_key_is_a_conflict(
+    client: httpx2.AsyncClient, since: int
+) -> None:
+    """Its lines are all alike, so that only their number can tell."""
+    headers = {"Idempotency-Key": "batch-1"}
+    line = {"type": "a", "details": {"n": 1}}
+    assert (await client.post("/api/actions/s/batch", json=[line] * 2, headers=headers)).status_code == 201
+    other = await client.post("/api/actions/s/batch", json=[line] * since, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    assert len((await client.get("/api/actions/s")).json()["actions"]) == 2
+    again = await client.post("/api/actions/s/batch", json=[line] * 2, headers=headers)
+    assert (again.status_code, again.json()["seqs"]) == (200, [1, 2])
+
+
+async def test_lines_with_keys_of_their_own_keep_them_in_a_batch_with_a_key(client: httpx2.AsyncClient) -> None:
+    headers = {"Idempotency-Key": "batch-1"}
+    await append(client, "s", type="a", idempotencyKey="own")
+    lines = [{"type": "a", "idempotencyKey": "own"}, {"type": "b"}, {"type": "c", "idempotencyKey": "last"}]
+    for status, replayed in ((201, 1), (200, 3)):
+        sent = await client.post("/api/actions/s/batch", json=lines, headers=headers)
+        assert (sent.status_code, sent.json()["seqs"], sent.json()["replayed"]) == (status, [1, 2, 3], replayed)
+    keys = [action["idempotencyKey"] for action in (await client.get("/api/actions/s")).json()["actions"]]
+    assert keys == ["own", "batch-1#1", "last"]
+
+
+async def test_batches_of_two_lengths_race_under_one_key_and_one_wins(client: httpx2.AsyncClient) -> None:
+    headers = {"Idempotency-Key": "k"}
+    sent = await asyncio.gather(
+        *(
+            client.post("/api/actions/s/batch", json=[{"type": "a"}] * (2 + number % 2), headers=headers)
+            for number in range(12)
+        )
+    )
+    assert {answer.status_code for answer in sent} == {200, 201, 409}
+    won = next(answer.json()["seqs"] for answer in sent if answer.status_code == 201)
+    assert len((await client.get("/api/actions/s")).json()["actions"]) == len(won)
+
+
+async def test_a_response_is_appended_beside_the_actions(client: httpx2.AsyncClient, store: Store) -> None:
+    await append(client, "s", type="x")
+    body = b'{"details": {"text" : "done"} ,"idempotencyKey":"r1"}'
+    sent = [await client.post("/api/actions/s/responses", content=body) for _ in range(2)]
+    assert [answer.status_code for answer in sent] == [201, 200]
+    assert sent[0].json() == sent[1].json()
+    plain = await client.post("/api/actions/s/responses", content=b' {"text":"as it is","eventId":"e"} ')
+    assert plain.json()["seq"] == 3
+    shown = (await client.get("/api/sessions/s")).json()
+    assert [entry["details"] for entry in shown["responses"]] == [
+        {"text": "done"},
+        {"text": "as it is", "eventId": "e"},
+    ]
+    assert [entry["seq"] for entry in shown["actions"]] == [1]
+    assert (await store.read("s"))[1].payload == b'{"text" : "done"}'
+    stale = await client.post("/api/actions/s/responses", json={"details": 1, "expectedSeq": 1})
+    assert (stale.status_code, stale.json()["missed"][0]["details"]) == (409, {"text": "done"})
+    assert (await client.post("/api/actions/none/responses?create=false", json={})).status_code == 404
+    assert (await client.post("/api/actions/s/responses", json=[])).status_code == 400
+
+
+async def test_an_erased_action_is_shown_as_erased(client: httpx2.AsyncClient, store: Store) -> None:
+    await append(client, "s", type="x", details={"secret": 1})
+    await store.erasure.erase("s", [1], reason="asked for")
+    (shown,) = (await client.get("/api/actions/s")).json()["actions"]
+    assert shown["details"] is None
+    assert len(shown["erased"]) == 64
 
 
 async def test_a_bad_line_is_named_and_nothing_is_written(client: httpx2.AsyncClient) -> None:

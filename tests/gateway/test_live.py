@@ -78,10 +78,98 @@ async def test_the_whole_store_is_followed_by_cursor(store: Store) -> None:
             assert (await next_of(live))["type"] == "session_created"
 
 
+async def test_everything_that_becomes_of_a_session_is_told_by_its_name(store: Store) -> None:
+    await note(store, "s", 1)
+    async with served(store) as here, connect(f"{here.live}?session=s", proxy=None) as live:
+        await next_of(live)
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False) as client:
+            sent = [
+                await client.post("/api/actions/s/responses", json={"text": "hi"}),
+                await client.post("/api/sessions", json={"sessionId": "s", "userId": "ada"}),
+                await client.post("/api/state/s/goals", json={"description": "land"}),
+                await client.patch("/api/state/s/goals/goal-001", json={"status": "completed"}),
+                await client.post("/api/state/s/agents", json={"type": "x", "agentId": "a"}),
+                await client.post("/api/state/s/agents/a/complete", json={"result": 1}),
+                await client.patch("/api/sessions/s/metadata", json={"n": 1}),
+                await client.post("/api/sessions/s/finalize"),
+                await client.delete("/api/sessions/s"),
+            ]
+        assert all(answer.status_code in {200, 201} for answer in sent)
+        told = [await next_of(live) for _ in sent]
+        assert [message["type"] for message in told] == [
+            "response",
+            "session_created",
+            "goal_added",
+            "goal_updated",
+            "agent_spawned",
+            "agent_completed",
+            "metadata_updated",
+            "session_finalized",
+            "session_deleted",
+        ]
+        assert [message["seq"] for message in told] == list(range(2, 11))
+        assert (told[0]["data"], told[2]["data"]["goalId"]) == ({"text": "hi"}, "goal-001")
+        assert (await closing(live))[0] == 4410
+
+
+async def test_a_users_sessions_are_followed_together(store: Store) -> None:
+    await store.sessions.create("before", user_id="ada")
+    async with served(store) as here:
+        async with connect(f"{here.live}?user=ada", proxy=None) as live:
+            start = await next_of(live)
+            assert (start["type"], start["userId"]) == ("connected", "ada")
+            health = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False)
+            async with health:
+                assert (await health.get("/health")).json()["websocket"] == {
+                    "totalConnections": 1,
+                    "users": 1,
+                    "sessions": 0,
+                }
+            await note(store, "nobodys", 1)
+            await store.sessions.create("eves", user_id="eve")
+            await note(store, "before", 1)
+            await note(store, "later", 1)
+            await store.sessions.create("later", user_id="ada")
+            await note(store, "later", 2)
+            await store.deletion.delete("before")
+            await note(store, "eves", 1)
+            await note(store, "later", 3)
+            seen: list[dict[str, Any]] = []
+            while not seen or (seen[-1]["sessionId"], seen[-1]["seq"]) != ("later", 4):
+                seen.append(await next_of(live))
+        told = [(message["type"], message["sessionId"], message["seq"]) for message in seen]
+        assert {name for _, name, _ in told} == {"before", "later"}
+        assert [entry for entry in told if entry[1] == "before"] == [
+            ("action", "before", 2),
+            ("session_deleted", "before", 3),
+        ]
+        assert [entry for entry in told if entry[1] == "later"][-3:] == [
+            ("session_created", "later", 2),
+            ("action", "later", 3),
+            ("action", "later", 4),
+        ]
+        async with connect(f"{here.live}?user=ada&cursor={seen[-2]['cursor']}", proxy=None) as live:
+            await next_of(live)
+            assert (await next_of(live))["seq"] == 4
+
+
+async def test_an_erased_event_is_told_as_erased(store: Store) -> None:
+    await note(store, "s", 1, 2)
+    await store.erasure.erase("s", [1], reason="asked for")
+    async with served(store) as here, connect(f"{here.live}?session=s&after=0", proxy=None) as live:
+        await next_of(live)
+        told = [await next_of(live) for _ in range(3)]
+        assert (told[0]["data"]["details"], len(told[0]["data"]["erased"])) == (None, 64)
+        assert told[2]["type"] == "events_erased"
+
+
 @pytest.mark.parametrize(
     ("query", "code"),
     [
         ("session=none", 4404),
+        ("session=gone", 4410),
+        ("user=a%00b", 4400),
+        ("user=ada&after=1", 4400),
         ("session=bad%20id", 4400),
         ("session=s&after=x", 4400),
         ("session=s&after=2", 4409),
@@ -92,6 +180,8 @@ async def test_the_whole_store_is_followed_by_cursor(store: Store) -> None:
 )
 async def test_what_cannot_be_followed_is_closed_with_the_reason(store: Store, query: str, code: int) -> None:
     await note(store, "s", 1)
+    await note(store, "gone", 1)
+    await store.deletion.delete("gone")
     async with served(store) as here, connect(f"{here.live}?{query}", proxy=None) as live:
         closed, reason = await closing(live)
         assert closed == code

@@ -13,13 +13,13 @@ OPEN = {"/openapi.json"}
 def test_document_and_routes_are_the_same(app: FastAPI) -> None:
     documented = {(path, method.upper()) for path, methods in app.openapi()["paths"].items() for method in methods}
     served = {
-        (route.path, method)
+        (route.path_format, method)
         for route in app.routes
         if isinstance(route, Route) and route.path not in OPEN
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert documented == served
-    assert len(documented) == 11
+    assert len(documented) == 44
 
 
 def test_every_reference_resolves_and_every_operation_has_its_own_name(app: FastAPI) -> None:
@@ -35,7 +35,9 @@ def test_every_operation_answers_with_a_type_or_a_problem(app: FastAPI) -> None:
     for methods in app.openapi()["paths"].values():
         for entry in methods.values():
             assert "application/problem+json" in entry["responses"]["default"]["content"]
-            assert any(str(status).startswith("2") for status in entry["responses"])
+            good = [status for status in entry["responses"] if status != "default"]
+            assert good
+            assert all(str(status).startswith("2") and entry["responses"][status]["content"] for status in good)
             assert "422" not in entry["responses"]
 
 
@@ -50,6 +52,25 @@ def test_the_busy_routes_are_described_by_their_types(app: FastAPI) -> None:
     }
     assert set(parameters) == {"session_id", "limit", "before", "after", "type"}
     assert parameters["limit"]["schema"]["maximum"] == 1_000
+
+
+def test_bodies_and_answers_that_are_no_json_say_so(app: FastAPI) -> None:
+    paths = app.openapi()["paths"]
+    for path, method, media in (
+        ("/api/sessions/{session_id}/log", "get", "application/x-ndjson"),
+        ("/api/export", "get", "application/zip"),
+        ("/api/verify", "post", "application/x-ndjson"),
+    ):
+        assert list(paths[path][method]["responses"]["200"]["content"]) == [media]
+    assert list(paths["/api/import"]["post"]["requestBody"]["content"]) == ["application/zip"]
+    assert paths["/api/sessions/{session_id}/reset"]["post"]["requestBody"]["required"] is False
+
+
+def test_every_parameter_of_a_path_is_described(app: FastAPI) -> None:
+    for path, methods in app.openapi()["paths"].items():
+        for entry in methods.values():
+            named = {each["name"] for each in entry.get("parameters", ()) if each["in"] == "path"}
+            assert named == set(re.findall(r"{(\w+)}", path))
 
 
 async def test_it_is_served(client: httpx2.AsyncClient, app: FastAPI) -> None:

@@ -1,8 +1,5 @@
 """Changes of a session, and whether its rows still say what its events say."""
 
-from collections.abc import Awaitable
-from typing import Any
-
 from holdfast.store import Store
 
 
@@ -16,12 +13,3 @@ async def assert_verified(store: Store, *session_ids: str) -> None:
 async def types_of(store: Store, session_id: str) -> list[str]:
     """The types of a session's events, without Holdfast's prefix."""
     return [event.type.removeprefix("holdfast.") for event in await store.read(session_id)]
-
-
-async def refusal_of(write: Awaitable[Any]) -> str:
-    """The code of the error a write is refused with; empty if it is not refused."""
-    try:
-        await write
-    except Exception as error:
-        return str(getattr(error, "code", repr(error)))
-    return ""

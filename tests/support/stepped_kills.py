@@ -1,4 +1,7 @@
-"""Kill a process in the middle of a fork, a deletion or a purge, again and again; then look at what is there."""
+"""Kill a process in the middle of a stepwise operation, again and again; then look at what is there.
+
+An import goes into a tenant of its own each time, named as the session would be.
+"""
 
 import asyncio
 import os
@@ -20,8 +23,9 @@ from holdfast.store import Event, Store, arrivals, open_store
 
 EVENTS = 600
 STEP = 50
+ARCHIVE = "source.holdfast"
 """A step's events in the killed process: twelve steps."""
-OPERATIONS = ("fork", "delete", "purge")
+OPERATIONS = ("fork", "delete", "purge", "import")
 
 MOVING = """
     SELECT 1 FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
@@ -35,7 +39,12 @@ def operate(url: str, operation: str, session_id: str, note: str, writes: int | 
 
     async def run() -> None:
         store = await open_store(url)
-        part: Any = {"fork": store.forks, "delete": store.deletion, "purge": store.archives}[operation]
+        part: Any = {
+            "fork": store.forks,
+            "delete": store.deletion,
+            "purge": store.archives,
+            "import": store.for_tenant(session_id).importing,
+        }[operation]
         if writes is not None:
             part = replace(part, workers=Mortal(part.workers, writes))
         descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -47,6 +56,8 @@ def operate(url: str, operation: str, session_id: str, note: str, writes: int | 
             await part.fork("source", new_session_id=session_id, progress=progress)
         elif operation == "delete":
             await part.delete(session_id, progress=progress)
+        elif operation == "import":
+            await part.archive(Path(note).with_name(ARCHIVE), told=lambda _name, events: progress(0, events))
         else:
             await part.purge(session_id, progress=progress)
         os.write(descriptor, b"done\n")
@@ -62,7 +73,9 @@ async def kill_in_steps(url: str, folder: Path, operation: str, kills: int, *, s
     async with await open_store(url) as store:
         await store.append("source", numbered(*range(EVENTS)))
         before = await store.read("source")
-        for cycle in range(kills if operation != "fork" else 0):
+        if operation == "import":
+            await store.exporting.archive(folder / ARCHIVE)
+        for cycle in range(kills if operation in {"delete", "purge"} else 0):
             await store.forks.fork("source", new_session_id=f"s{cycle}")
             if operation == "purge":
                 await store.deletion.delete(f"s{cycle}")
@@ -74,7 +87,7 @@ async def kill_in_steps(url: str, folder: Path, operation: str, kills: int, *, s
         await asyncio.to_thread(_kill, child, note, chance.random() * 0.06 if writes is None else None)
         async with await open_store(url) as store:
             await store.declare_all_dead()
-            ends[await _look(store, operation, session_id, before)] += 1
+            ends[await _look(store, folder, operation, session_id, before)] += 1
             if cycle + 1 == kills:
                 assert await store.verification.files() == []
     return ends
@@ -93,10 +106,10 @@ def _kill(child: ForkServerProcess, note: Path, pause: float | None) -> None:
     child.join()
 
 
-async def _look(store: Store, operation: str, session_id: str, before: list[Event]) -> str:
+async def _look(store: Store, folder: Path, operation: str, session_id: str, before: list[Event]) -> str:
     """Assert that what was interrupted is whole or gone, never half; which of them."""
     number = await number_of(store, session_id)
-    if operation != "fork":
+    if operation in {"delete", "purge"}:
         assert number is not None
         log, archive = await where(store, number)
         both = archive + log
@@ -109,7 +122,18 @@ async def _look(store: Store, operation: str, session_id: str, before: list[Even
     assert await ownerless(store) == []
     assert await rows(store, STRAY_WORDS) == []
     assert await store.read("source") == before
+    if operation == "import":
+        return await _import(store.for_tenant(session_id), folder / ARCHIVE, before)
     return await _fork(store, session_id, before) if operation == "fork" else await _rest(store, session_id, before)
+
+
+async def _import(tenant: Store, archive: Path, before: list[Event]) -> str:
+    end = "finished" if (await tenant.sessions.list()).sessions else "undone"
+    again = await tenant.importing.archive(archive)
+    assert (again.sessions, again.there_before) == (([], ["source"]) if end == "finished" else (["source"], []))
+    assert await tenant.read("source") == before
+    assert (await tenant.verification.session("source")).problem is None
+    return end
 
 
 async def _fork(store: Store, session_id: str, before: list[Event]) -> str:

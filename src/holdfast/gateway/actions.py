@@ -1,4 +1,4 @@
-"""Actions: append one, append a batch, read a window. These are the busy routes, so they are plain ones.
+"""Actions: append one, append a batch or a response, read a window. These are the busy routes, so they are plain ones.
 
 An answer that says 201 or 200 means that the events are durable. The same key, or event id, again is answered 200
 with the first result.
@@ -6,15 +6,17 @@ with the first result.
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.core import NewEvent, strict_json
+from holdfast.core import NewEvent, strict_json, types
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway import window
 from holdfast.gateway.answers import json_answer
-from holdfast.gateway.body import parse_action, parse_actions, query_parser, read_body
+from holdfast.gateway.batches import Batch, append_batch, line_key
+from holdfast.gateway.body import parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.operations import Operation
 from holdfast.gateway.wire import (
     ActionPage,
@@ -22,6 +24,7 @@ from holdfast.gateway.wire import (
     BatchQuery,
     BatchWritten,
     NewAction,
+    NewResponse,
     WriteQuery,
     Written,
     action,
@@ -66,6 +69,16 @@ class Actions:
                 headers=(IDEMPOTENCY_KEY,),
             ),
             Operation(
+                "POST",
+                "/api/actions/{session_id}/responses",
+                self.append_response,
+                "Append a response",
+                query=WriteQuery,
+                body=NewResponse,
+                answers={201: Written, 200: Written},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
                 "GET",
                 "/api/actions/{session_id}",
                 self.read,
@@ -79,12 +92,19 @@ class Actions:
         """Append one action."""
         query = _write_query(request.query_params)
         body = await read_body(request, parse_action)
-        done = await self._store.append(
-            request.path_params["session_id"],
-            [new_event(body, body.idempotency_key or request.headers.get(IDEMPOTENCY_KEY))],
-            expected_seq=body.expected_seq,
-            create=query.create,
-        )
+        return await self._append_one(request, new_event(body, _key(request, body)), body.expected_seq, query)
+
+    async def append_response(self, request: Request) -> Response:
+        """Append one response."""
+        query = _write_query(request.query_params)
+        body = await read_body(request, parse_response)
+        return await self._append_one(request, response_event(body, _key(request, body)), body.expected_seq, query)
+
+    async def _append_one(
+        self, request: Request, event: NewEvent, expected_seq: int | None, query: WriteQuery
+    ) -> Response:
+        session_id = request.path_params["session_id"]
+        done = await self._store.append(session_id, [event], expected_seq=expected_seq, create=query.create)
         written = Written(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
         return json_answer(written, 200 if done.replayed else 201)
 
@@ -92,11 +112,12 @@ class Actions:
         """Append the actions of a batch in one write."""
         query = _batch_query(request.query_params)
         bodies = await read_body(request, parse_actions)
-        done = await self._store.append(
+        key = request.headers.get(IDEMPOTENCY_KEY)
+        done = await append_batch(
+            self._store,
             request.path_params["session_id"],
-            keyed(bodies, request.headers.get(IDEMPOTENCY_KEY)),
-            expected_seq=expectation(bodies, query.expected_seq),
-            create=query.create,
+            keyed(bodies, key),
+            Batch(key, expectation(bodies, query.expected_seq), query.create),
         )
         written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
         return json_answer(written, 200 if done.replayed == len(bodies) else 201)
@@ -119,7 +140,20 @@ def new_event(body: NewAction, key: str | None) -> NewEvent:
         body.type,
         strict_json.Checked(body.details),
         body.event_id,
-        key or None,
+        key,
+        body.parent_id,
+        milliseconds(body.timestamp),
+    )
+
+
+def response_event(body: NewResponse, key: str | None) -> NewEvent:
+    """The event that a response asks for."""
+    assert body.details is not UNSET
+    return NewEvent(
+        types.RESPONSE,
+        strict_json.Checked(body.details),
+        body.event_id,
+        key,
         body.parent_id,
         milliseconds(body.timestamp),
     )
@@ -128,7 +162,7 @@ def new_event(body: NewAction, key: str | None) -> NewEvent:
 def keyed(bodies: Sequence[NewAction], key: str | None) -> list[NewEvent]:
     """The events of a batch; a key for the whole batch gives each event without one its own."""
     return [
-        new_event(body, body.idempotency_key or (f"{key}#{number}" if key else None))
+        new_event(body, body.idempotency_key or (line_key(key, number) if key else None))
         for number, body in enumerate(bodies)
     ]
 
@@ -141,6 +175,10 @@ def expectation(bodies: Sequence[NewAction], expected_seq: int | None) -> int | 
         )
     first = bodies[0].expected_seq if bodies else None
     return expected_seq if expected_seq is not None else first
+
+
+def _key(request: Request, body: NewAction | NewResponse) -> str | None:
+    return body.idempotency_key or request.headers.get(IDEMPOTENCY_KEY) or None
 
 
 def milliseconds(timestamp: str | float | None) -> int | None:

@@ -6,7 +6,7 @@ document.
 
 from collections.abc import Iterable, Sequence
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -16,12 +16,26 @@ from starlette.routing import BaseRoute, Match, WebSocketRoute
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway import openapi, service, sessions, states
+from holdfast.gateway import (
+    archives,
+    changes,
+    checkpoints,
+    children,
+    forks,
+    keys,
+    openapi,
+    queries,
+    service,
+    sessions,
+    states,
+    transfer,
+    upkeep,
+)
 from holdfast.gateway.actions import Actions
 from holdfast.gateway.answers import problem_answer
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.layers import MAX_BODY, BodyLimit, BusyRoutes, HostCheck, Problems
+from holdfast.gateway.layers import MAX_ARCHIVE, MAX_BODY, BodyLimit, BusyRoutes, HostCheck, Problems
 from holdfast.gateway.live import Live
 from holdfast.store import Store
 
@@ -33,6 +47,7 @@ def create_app(
     hosts: Iterable[str] = (),
     more_routes: Sequence[BaseRoute] = (),
     max_body: int = MAX_BODY,
+    max_archive: int = MAX_ARCHIVE,
 ) -> FastAPI:
     """The application; `hosts` are served beside the loopback names, `more_routes` before all but the busy ones."""
     gateway = gateway or Gateway(store)
@@ -54,7 +69,7 @@ def create_app(
         middleware=[
             Middleware(Problems),
             Middleware(HostCheck, hosts=hosts),
-            Middleware(BodyLimit, limit=max_body),
+            Middleware(BodyLimit, limit=max_body, others={"/api/import": max_archive}),
             Middleware(BusyRoutes, routes=busy),
         ],
         exception_handlers={
@@ -64,10 +79,19 @@ def create_app(
         },
     )
     service.add_routes(app.router, gateway)
-    sessions.add_routes(app.router, store)
-    states.add_routes(app.router, store)
+    for part in (sessions, changes, forks, checkpoints, states, children, queries, keys):
+        part.add_routes(app.router, store)
+    add_operators_routes(app.router, gateway)
+    sessions.add_user_route(app.router, store)
     openapi.complete(app, operations)
     return app
+
+
+def add_operators_routes(routes: APIRouter, gateway: Gateway) -> None:
+    """Serve whoever runs the gateway: who may use these routes is to be decided here, for all of them."""
+    transfer.add_routes(routes, gateway)
+    upkeep.add_routes(routes, gateway)
+    archives.add_routes(routes, gateway)
 
 
 async def _foreseen(_request: Request, error: Exception) -> Response:

@@ -13,15 +13,17 @@ from starlette.requests import Request
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, InvalidJson
-from holdfast.gateway.wire import NewAction
+from holdfast.gateway.wire import NewAction, NewResponse
 
 LARGE = 128 * 1024
 BLANK = b" \t\r\n"
+RESPONSE_MEMBERS = frozenset(NewResponse.__struct_encode_fields__)
 
 Result = TypeVar("Result")
 Shape = TypeVar("Shape")
 
 _action = msgspec.json.Decoder(NewAction).decode
+_response = msgspec.json.Decoder(NewResponse).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -40,6 +42,19 @@ def parse_action(raw: bytes) -> NewAction:
         raise InvalidInput(f"not an action: {error}", hint='for example {"type":"note","details":{}}') from None
 
 
+def parse_response(raw: bytes) -> NewResponse:
+    """The body of a response; one without details is itself the details, so that nothing of it is lost."""
+    value = strict_json.parse(raw)
+    try:
+        found = _response(raw)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"not a response: {error}", hint='for example {"details":{"text":"done"}}') from None
+    if found.details is msgspec.UNSET:
+        named = value.keys() - RESPONSE_MEMBERS
+        found.details = msgspec.Raw(raw.strip(BLANK) if named else b"{}")
+    return found
+
+
 def parse_actions(raw: bytes) -> list[NewAction]:
     """The body of a batch: a JSON array, or one action per line."""
     if raw.lstrip(BLANK).startswith(b"["):
@@ -52,6 +67,11 @@ def parse_into(shape: type[Shape]) -> Callable[[bytes], Shape]:
     """A parser of bodies of this type."""
 
     return lambda raw: shaped(strict_json.parse(raw), shape)
+
+
+def or_empty(parse: Callable[[bytes], Result]) -> Callable[[bytes], Result]:
+    """The same parser, for bodies that may be left out: nothing at all is an empty object."""
+    return lambda raw: parse(raw or b"{}")
 
 
 def shaped(value: Any, shape: type[Shape]) -> Shape:

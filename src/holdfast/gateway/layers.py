@@ -8,7 +8,7 @@ BusyRoutes  the busy routes are answered here, before the framework's own layers
 
 import ipaddress
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -23,6 +23,7 @@ from holdfast.gateway.answers import problem_answer
 from holdfast.gateway.errors import ForeignOrigin, Unexpected, WrongHost
 
 MAX_BODY = 16 * 1024 * 1024
+MAX_ARCHIVE = 8 * 1024**3
 
 log = logging.getLogger("holdfast.gateway")
 
@@ -99,33 +100,32 @@ def _host_of(url: bytes) -> str | None:
 
 
 class BodyLimit:
-    """Refuses a body that says it is too long at once, and any other as soon as it is."""
+    """Refuses a body that says it is too long at once, and any other as soon as it is; some paths take more."""
 
-    def __init__(self, app: ASGIApp, limit: int = MAX_BODY) -> None:
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY, others: Mapping[str, int] | None = None) -> None:
         self._app = app
         self._limit = limit
+        self._others = others or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        limit = self._others.get(scope["path"], self._limit)
         for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self._limit:
-                raise self._too_large()
+            if name == b"content-length" and value.isdigit() and int(value) > limit:
+                raise _too_large(limit)
         taken = 0
 
         async def counted() -> Message:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self._limit:
-                raise self._too_large()
+            if taken > limit:
+                raise _too_large(limit)
             return message
 
         await self._app(scope, counted, send)
-
-    def _too_large(self) -> TooLarge:
-        return TooLarge(f"the body is longer than {self._limit} bytes", limit=self._limit)
 
 
 class BusyRoutes:
@@ -156,6 +156,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is longer than {limit} bytes", limit=limit)
 
 
 async def _refuse_upgrade(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:

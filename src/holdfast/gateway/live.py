@@ -1,4 +1,5 @@
-"""The live feed over a WebSocket: `/ws?session=&after=` for one session, `/ws?cursor=` for the whole store.
+"""The live feed over a WebSocket: `/ws?session=&after=` for one session, `/ws?user=&cursor=` for those of a user,
+`/ws?cursor=` for the whole store.
 
 The first message says where the feed starts; each one after it is an event, with what is needed to go on from it:
 a seq for a session, a cursor for the store. Reconnecting with the last one seen misses and repeats nothing. Without
@@ -19,9 +20,12 @@ from holdfast import __version__
 from holdfast.core import Event, HoldfastError, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
+from holdfast.core.ids import check_name
 from holdfast.gateway.body import query_parser
-from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.wire import Seq, action
+from holdfast.gateway.gateway import Followed, Gateway
+from holdfast.gateway.owners import Owners
+from holdfast.gateway.wire import action, details
+from holdfast.gateway.wire_types import Seq
 from holdfast.store import Store
 from holdfast.store.feed import Envelope
 
@@ -36,9 +40,10 @@ BREATH = 100
 
 
 class FeedQuery(msgspec.Struct):
-    """What to follow, and after what."""
+    """What to follow, and after what; a session's feed is the same whichever user is named."""
 
     session: str | None = None
+    user: str | None = None
     after: Seq | None = None
     cursor: str | None = None
 
@@ -48,6 +53,7 @@ class Connected(msgspec.Struct, rename="camel", omit_defaults=True, tag="connect
 
     version: str
     session_id: str | None = None
+    user_id: str | None = None
     after: int | None = None
     cursor: str | None = None
 
@@ -92,7 +98,7 @@ class Live:
     async def _follow(self, websocket: WebSocket) -> None:
         start = await connected(self._gateway.store, _feed_query(websocket.query_params))
         await websocket.send_text(_encode(start).decode())
-        with self._gateway.following(start.session_id):
+        with self._gateway.following(Followed(start.session_id, start.user_id)):
             await self._until_it_ends(websocket, start)
 
     async def _until_it_ends(self, websocket: WebSocket, start: Connected) -> None:
@@ -115,19 +121,20 @@ class Live:
 
 async def connected(store: Store, query: FeedQuery) -> Connected:
     """Where the feed that was asked for starts; a HoldfastError if there is no such place."""
+    user = None if query.user is None else check_name(query.user, "a user id")
     if query.session is None:
         if query.after is not None:
             raise InvalidInput("after is the seq of a session: name the session, or use a cursor")
         end = await store.feed.now()
         if query.cursor is not None and store.feed.parse_cursor(query.cursor) > store.feed.parse_cursor(end):
             raise Conflict("the cursor is ahead of the store: the store was restored, so follow from now")
-        return Connected(__version__, cursor=query.cursor or end)
+        return Connected(__version__, user_id=user, cursor=query.cursor or end)
     if query.cursor is not None:
         raise InvalidInput("a session's feed goes on after a seq: use after, not cursor")
     head = (await store.sessions.get(query.session)).head_seq
     if query.after is not None and query.after > head:
         raise Conflict(f"the session ends at seq {head}: it was restored, or this is another one")
-    return Connected(__version__, query.session, head if query.after is None else query.after)
+    return Connected(__version__, query.session, user, head if query.after is None else query.after)
 
 
 async def messages(store: Store, start: Connected) -> AsyncGenerator[Message, None]:
@@ -138,10 +145,12 @@ async def messages(store: Store, start: Connected) -> AsyncGenerator[Message, No
             async for event in session:
                 yield message(start.session_id, event)
     else:
+        owners = Owners(store)
         everything = cast("AsyncGenerator[Envelope, None]", store.feed.everything(start.cursor))
         async with aclosing(everything):
             async for envelope in everything:
-                yield message(envelope.session_id, envelope.event, envelope.cursor)
+                if start.user_id is None or await owners.of(envelope) == start.user_id:
+                    yield message(envelope.session_id, envelope.event, envelope.cursor)
 
 
 def message(session_id: str, event: Event, cursor: str | None = None) -> Message:
@@ -149,7 +158,7 @@ def message(session_id: str, event: Event, cursor: str | None = None) -> Message
     timestamp = to_iso(event.created_at)
     if event.type.startswith(types.PREFIX):
         kind = event.type.removeprefix(types.PREFIX)
-        return Message(kind, session_id, event.seq, msgspec.Raw(event.payload), timestamp, cursor)
+        return Message(kind, session_id, event.seq, details(event), timestamp, cursor)
     return Message("action", session_id, event.seq, action(event), timestamp, cursor)
 
 

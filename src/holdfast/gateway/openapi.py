@@ -8,22 +8,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
-from msgspec import Struct
+from starlette.responses import Response
 
-from holdfast.gateway import wire
-from holdfast.gateway.operations import Operation, answers, components, request_body
+from holdfast.gateway import wire, wire_children, wire_finding, wire_moves, wire_upkeep
+from holdfast.gateway.operations import JSON, Operation, answers, components, request_body
 
 SHAPES = [
     shape
-    for name, shape in vars(wire).items()
-    if isinstance(shape, type) and shape is not Struct and issubclass(shape, Struct) and not name.endswith("Query")
+    for module in (wire, wire_children, wire_finding, wire_moves, wire_upkeep)
+    for name, shape in vars(module).items()
+    if isinstance(shape, type) and shape.__module__ == module.__name__ and not name.endswith("Query")
 ]
 
 
-def described(shapes: Mapping[int, Any], body: Any = None) -> dict[str, Any]:
-    """What a FastAPI route needs to be told of its answers and body."""
-    extra = {} if body is None else {"requestBody": request_body(body)}
-    return {"responses": answers(shapes), "openapi_extra": extra, "response_model": None}
+def described(
+    shapes: Mapping[int, Any], body: Any = None, *, media: str = JSON, body_required: bool = True
+) -> dict[str, Any]:
+    """What a FastAPI route needs to be told of its answers, their media type, and the body."""
+    extra = {} if body is None else {"requestBody": request_body(body, required=body_required)}
+    return {
+        "responses": answers(shapes, media),
+        "openapi_extra": extra,
+        "response_model": None,
+        "response_class": Response,
+        "status_code": next(iter(shapes)),
+    }
 
 
 def complete(app: FastAPI, operations: Sequence[Operation]) -> None:

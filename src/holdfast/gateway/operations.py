@@ -17,6 +17,12 @@ from holdfast.gateway.problem import MEDIA_TYPE
 from holdfast.gateway.wire import Problem
 
 REFERENCE = "#/components/schemas/{name}"
+JSON = "application/json"
+LINES = "application/x-ndjson"
+
+
+class Bytes:
+    """A body or an answer that is no JSON but bytes of its media type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,8 @@ class Operation:
 
 def schema_of(shape: Any) -> dict[str, Any]:
     """A reference to the shape, or the shape itself if it has no name."""
+    if shape is Bytes:
+        return {"type": "string", "format": "binary"}
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return schema
 
@@ -76,12 +84,12 @@ def components(shapes: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
-def answers(shapes: Mapping[int, Any]) -> dict[int | str, dict[str, Any]]:
-    """The responses of an operation: these, and a problem for everything else."""
+def answers(shapes: Mapping[int, Any], media: str = JSON) -> dict[int | str, dict[str, Any]]:
+    """The responses of an operation: these, and a problem for everything else. Of lines, the shape is one line's."""
     found: dict[int | str, dict[str, Any]] = {
         status: {
             "description": HTTPStatus(status).phrase,
-            "content": {"application/json": {"schema": schema_of(shape)}},
+            "content": {media: {"schema": schema_of(shape)}},
         }
         for status, shape in shapes.items()
     }
@@ -92,12 +100,12 @@ def answers(shapes: Mapping[int, Any]) -> dict[int | str, dict[str, Any]]:
     return found
 
 
-def request_body(shape: Any, lines_of: Any = None) -> dict[str, Any]:
+def request_body(shape: Any, lines_of: Any = None, *, required: bool = True) -> dict[str, Any]:
     """The request body of an operation."""
-    content = {"application/json": {"schema": schema_of(shape)}}
+    content = {"application/zip" if shape is Bytes else JSON: {"schema": schema_of(shape)}}
     if lines_of is not None:
-        content["application/x-ndjson"] = {"schema": schema_of(lines_of)}
-    return {"required": True, "content": content}
+        content[LINES] = {"schema": schema_of(lines_of)}
+    return {"required": required, "content": content}
 
 
 def query_parameters(shape: Any) -> list[dict[str, Any]]:

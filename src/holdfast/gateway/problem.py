@@ -1,11 +1,13 @@
 """An error as the one JSON object that every failing answer is: RFC 9457, with our code and hint.
 
-The details of an error are members beside the standard ones, which win where names are the same.
+The details of an error are members beside the standard ones, which win where names are the same. What an event says
+is its `details` here, as on the routes of actions.
 """
 
 from typing import Any
 
 from holdfast.core import HoldfastError
+from holdfast.core.errors import StaleWriter
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -13,6 +15,8 @@ MEDIA_TYPE = "application/problem+json"
 def problem(error: HoldfastError) -> dict[str, Any]:
     """The problem object of an error."""
     found = {camel(name): value for name, value in error.details.items()}
+    if isinstance(error, StaleWriter):
+        found["missed"] = [_entry(missed) for missed in error.details.get("missed", ())]
     found |= {
         "type": f"urn:holdfast:problem:{error.code}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -23,6 +27,10 @@ def problem(error: HoldfastError) -> dict[str, Any]:
     if error.hint is not None:
         found["hint"] = error.hint
     return found
+
+
+def _entry(missed: dict[str, Any]) -> dict[str, Any]:
+    return {"details" if name == "payload" else name: value for name, value in missed.items()}
 
 
 def camel(name: str) -> str:

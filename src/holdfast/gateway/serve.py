@@ -27,7 +27,7 @@ from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.listen import listen, url_of
 from holdfast.store import open_store
-from holdfast.store.lock import StoreLock
+from holdfast.store.lock import StoreLock, lock_path
 
 SWITCH_SECONDS = 0.001
 FEED_GRACE_SECONDS = 1.0
@@ -68,7 +68,7 @@ class Options:
         """The lock: beside the store's file, so that two data folders cannot share it; else in the data folder."""
         if not self.alone:
             return self.data / "holdfast.lock"
-        return Path(unquote(self.store_url.removeprefix(SQLITE))).resolve().with_suffix(".lock")
+        return lock_path(Path(unquote(self.store_url.removeprefix(SQLITE))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
 async def _serve(options: Options, url: str, listener: socket.socket, announce: Callable[[Started], None]) -> None:
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await open_store(options.store_url))
-        gateway = Gateway(store)
+        gateway = Gateway(store, options.data.resolve())
         agent = await start_agent(store, options.model, workspace=options.workspace, url=url, alone=options.alone)
         stack.push_async_callback(agent.stop, 0)
         app = create_app(store, gateway=gateway, hosts=[options.host], more_routes=agent.routes)

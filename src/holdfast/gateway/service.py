@@ -13,13 +13,18 @@ from holdfast.gateway.wire import Health, Ready, Service
 from holdfast.store.migrations import newest
 
 ANSWER_SECONDS = 5.0
+ENDPOINTS = [
+    *("/health", "/readyz", "/openapi.json", "/ws"),
+    *("/api/sessions", "/api/actions", "/api/state", "/api/query", "/api/keys"),
+    *("/api/status", "/api/export", "/api/import", "/api/verify", "/api/retention", "/api/backup", "/api/archives"),
+]
 MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
 
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve what is beside `/api`."""
     store = gateway.store
-    schema_version = newest(MIGRATIONS[store.engine.name])
+    schema = schema_version(store.engine.name)
 
     @routes.get("/health", summary="Whether the process lives", **described({200: Health}))
     async def health() -> Response:
@@ -39,9 +44,13 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 figures = await asyncio.to_thread(store.engine.figures)
         except TimeoutError:
             raise StoreUnavailable(f"the store did not answer within {ANSWER_SECONDS:.0f} s") from None
-        return json_answer(Ready("ready", gateway.storage(), schema_version, figures))
+        return json_answer(Ready("ready", gateway.storage(), schema, figures))
 
     @routes.get("/", summary="What runs here", **described({200: Service}))
     async def service() -> Response:
-        endpoints = ["/health", "/readyz", "/openapi.json", "/api/sessions", "/api/actions", "/api/state", "/ws"]
-        return json_answer(Service("holdfast", gateway.version, endpoints))
+        return json_answer(Service("holdfast", gateway.version, ENDPOINTS))
+
+
+def schema_version(engine: str) -> int:
+    """The version of the schema that this Holdfast writes."""
+    return newest(MIGRATIONS[engine])

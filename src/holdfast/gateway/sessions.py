@@ -1,20 +1,20 @@
-"""Sessions: describe one, look at one, list them."""
+"""Sessions: describe one, look at one, list them, go on with one."""
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.core import Session, types
-from holdfast.core.ids import check_name
+from holdfast.core import types
 from holdfast.gateway import window
 from holdfast.gateway.answers import document, json_answer
 from holdfast.gateway.body import parse_into, read_body
+from holdfast.gateway.listing import Asked, list_sessions, shown_rows
 from holdfast.gateway.openapi import described
-from holdfast.gateway.states import state_view
+from holdfast.gateway.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit
+from holdfast.gateway.view import Children, final_view, metadata_view, state_view, whole
 from holdfast.gateway.wire import (
     DEFAULT_ACTIONS,
     MAX_ACTIONS,
@@ -25,11 +25,11 @@ from holdfast.gateway.wire import (
     action,
     session_row,
 )
+from holdfast.gateway.wire_children import agent, effect, goal, snapshot
+from holdfast.gateway.wire_moves import ResumeView
 from holdfast.store import Store
 from holdfast.store.projection import DEFAULT_AGENT
-from holdfast.store.sessions import MAX_PAGE
-
-DEFAULT_PAGE = 50
+from holdfast.store.resume import DEFAULT_TAIL, MAX_TAIL
 
 _new_session = parse_into(NewSession)
 
@@ -42,7 +42,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="Describe a session, making it if need be",
         **described({201: SessionCreated, 200: SessionCreated}, body=NewSession),
     )
-    async def create_session(request: Request, idempotency_key: Annotated[str | None, Header()] = None) -> Response:
+    async def create_session(request: Request, idempotency_key: IdempotencyKey = None) -> Response:
         body = await read_body(request, _new_session)
         done = await store.sessions.create(
             body.session_id or (id_for_key(idempotency_key) if idempotency_key else None),
@@ -58,15 +58,20 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         return json_answer(SessionCreated(True, session_id), 201 if done.new else 200, headers)
 
     @routes.get("/api/sessions", summary="List sessions, newest first", **described({200: SessionList}))
-    async def list_sessions(
+    async def get_sessions(
         user: Annotated[str | None, Query(description="only this user's")] = None,
-        cursor: Annotated[str | None, Query(description="the cursor of the page before")] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = DEFAULT_PAGE,
+        tag: Annotated[str | None, Query(description="only those with this tag")] = None,
+        status: Annotated[str | None, Query(description="only those with this status")] = None,
+        q: Annotated[str | None, Query(description="only those in which these words are found")] = None,
+        began_from: Annotated[
+            str | None, Query(alias="from", description="only those that began then or later")
+        ] = None,
+        began_to: Annotated[str | None, Query(alias="to", description="only those begun earlier")] = None,
+        cursor: PageCursor = None,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> Response:
-        user_id = check_name(user, "a user id") if user else None
-        page = await store.sessions.list(user_id=user_id, cursor=cursor or None, limit=limit)
-        rows = [session_row(session, document(session.metadata)) for session in page.sessions]
-        return json_answer(SessionList(rows, page.cursor))
+        asked = Asked.of(user=user, tag=tag, status=status, words=q, began_from=began_from, began_to=began_to)
+        return shown_rows(await list_sessions(store, asked, cursor or None, limit))
 
     @routes.get(
         "/api/sessions/{session_id}",
@@ -76,25 +81,54 @@ def add_routes(routes: APIRouter, store: Store) -> None:
     async def get_session(
         session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS)] = DEFAULT_ACTIONS
     ) -> Response:
-        session = await store.sessions.get(session_id)
-        found = await window.newest(store, session_id, limit, None, window.is_entry)
+        found = await whole(store, session_id, limit)
+        events = found.window.events
         return json_answer(
             SessionView(
-                document(metadata_view(session)),
-                document(session.initial),
-                document(state_view(await store.state.get(session_id))),
-                [action(event) for event in found.events if window.is_action(event)],
-                [action(event) for event in found.events if event.type == types.RESPONSE],
-                document(None),
-                found.cursor,
+                document(metadata_view(found.session)),
+                document(found.session.initial),
+                document(state_view(session_id, found.state.version, found.state.document, found.children)),
+                [action(event) for event in events if window.is_action(event)],
+                [action(event) for event in events if event.type == types.RESPONSE],
+                document(final_view(found.session)),
+                found.window.cursor,
+            )
+        )
+
+    @routes.get(
+        "/api/sessions/{session_id}/resume",
+        summary="All that a program needs to go on with a session",
+        **described({200: ResumeView}),
+    )
+    async def resume_session(
+        session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_TAIL)] = DEFAULT_TAIL
+    ) -> Response:
+        found = await store.resume(session_id, limit=limit)
+        children = Children(found.goals, found.agents)
+        return json_answer(
+            ResumeView(
+                session_row(found.session, document(found.session.metadata)),
+                None if found.snapshot is None else snapshot(found.snapshot),
+                [action(event) for event in found.events],
+                found.complete,
+                document(state_view(session_id, found.state.version, found.state.document, children)),
+                [goal(each) for each in found.goals],
+                [agent(each) for each in found.agents],
+                [effect(each) for each in found.effects],
             )
         )
 
 
-def metadata_view(session: Session) -> dict[str, Any]:
-    """The session's own metadata, with the members of its list row on top."""
-    row: dict[str, Any] = msgspec.to_builtins(session_row(session, session.metadata))
-    return {**session.metadata, **row}
+def add_user_route(routes: APIRouter, store: Store) -> None:
+    """Serve `/api/sessions/user`: after all other routes of sessions, so that it hides none of them."""
+
+    @routes.get(
+        "/api/sessions/user/{user_id:path}",
+        summary="List a user's sessions, newest first",
+        **described({200: SessionList}),
+    )
+    async def get_user_sessions(user_id: str, cursor: PageCursor = None, limit: PageLimit = DEFAULT_PAGE) -> Response:
+        return shown_rows(await list_sessions(store, Asked.of(user=user_id), cursor or None, limit))
 
 
 def id_for_key(key: str) -> str:

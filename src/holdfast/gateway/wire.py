@@ -1,4 +1,6 @@
-"""What clients send and get, as types. Names are camelCase on the wire; the OpenAPI document is made from these.
+"""What clients send and get, as types: actions, sessions, state, the service. Names are camelCase on the wire.
+
+The OpenAPI document is made from these, and from `wire_children`, `wire_moves`, `wire_finding` and `wire_upkeep`.
 
 Members that we do not know are ignored: programs that report to such services send more than we need. `details` is
 never decoded here: its bytes are stored and given back as they came.
@@ -6,18 +8,16 @@ never decoded here: its bytes are stored and given back as they came.
 
 from typing import Annotated, Any
 
-from msgspec import Meta, Raw, Struct, field
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from holdfast.core import Event, Session
 from holdfast.core.clock import to_iso
+from holdfast.gateway.wire_children import Goal, SubAgent
+from holdfast.gateway.wire_types import Document, Name, Seq
 
-MAX_SEQ = 2**63 - 1
 MAX_ACTIONS = 1_000
 DEFAULT_ACTIONS = 100
 
-Seq = Annotated[int, Meta(ge=0, le=MAX_SEQ)]
-Name = Annotated[str, Meta(min_length=1, max_length=512)]
-Document = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
 Timestamp = Annotated[
     str | int | float | None,
     Meta(description="ISO 8601, UTC unless it says otherwise, or milliseconds since 1970; now if left out"),
@@ -79,8 +79,19 @@ class ActionsQuery(Struct, rename="camel"):
     type: Annotated[list[Name] | None, Meta(description="only actions of these types")] = None
 
 
+class NewResponse(Struct, rename="camel"):
+    """A response to append. Without details, the whole body is the details."""
+
+    details: Raw | UnsetType = UNSET
+    timestamp: Timestamp = None
+    event_id: Name | None = None
+    idempotency_key: Name | None = None
+    expected_seq: Seq | None = None
+    parent_id: Name | None = None
+
+
 class Action(Struct, rename="camel", omit_defaults=True):
-    """An action as it was appended."""
+    """An action as it was appended; of an erased one the details are null, and `erased` is their SHA-256."""
 
     seq: Seq
     event_id: str
@@ -89,6 +100,7 @@ class Action(Struct, rename="camel", omit_defaults=True):
     timestamp: str
     parent_id: str | None = None
     idempotency_key: str | None = None
+    erased: str | None = None
 
 
 class Cursor(Struct):
@@ -137,6 +149,9 @@ class SessionRow(Struct, rename="camel"):
     head_hash: str
     tags: list[str]
     metadata: Document
+    lineage: Document
+    held: bool
+    size_bytes: int
 
 
 class SessionList(Struct):
@@ -162,10 +177,12 @@ class SessionView(Struct):
 
 
 class StateView(Struct, rename="camel"):
-    """A session's state: these two members, and the document's own beside them."""
+    """A session's state: these members, and the document's own beside them."""
 
     session_id: str
     version: int
+    goals: list[Goal]
+    agents: list[SubAgent]
 
 
 class StatePatch(Struct, rename="camel"):
@@ -235,11 +252,17 @@ def action(event: Event) -> Action:
         event.seq,
         event.event_id,
         event.type,
-        Raw(event.payload),
+        details(event),
         to_iso(event.created_at),
         event.parent_id,
         event.idempotency_key,
+        event.erased.hex() if event.erased is not None else None,
     )
+
+
+def details(event: Event) -> Raw:
+    """The event's payload as part of an answer: null if it was erased."""
+    return Raw(event.payload if event.erased is None else b"null")
 
 
 def session_row(session: Session, metadata: Any) -> SessionRow:
@@ -255,4 +278,7 @@ def session_row(session: Session, metadata: Any) -> SessionRow:
         session.head_hash.hex(),
         list(session.tags),
         metadata,
+        session.lineage,
+        session.held,
+        session.size_bytes,
     )

@@ -22,7 +22,9 @@ COLUMNS = """
     session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes, document"""
 GET = f"SELECT {COLUMNS} FROM archives WHERE tenant = ?1 AND session_id = ?2"
 LIST = f"""
-    SELECT {COLUMNS} FROM archives WHERE tenant = ?1 AND deleted_at < ?2 ORDER BY deleted_at, session_no LIMIT ?3"""
+    SELECT {COLUMNS} FROM archives
+    WHERE tenant = ?1 AND deleted_at < ?2 AND (deleted_at, session_no) > (?3, ?4)
+    ORDER BY deleted_at, session_no LIMIT ?5"""
 INSERT_ARCHIVE = """
     INSERT INTO archives
       (session_no, tenant, session_id, deleted_at, reason, last_seq, last_hash, size_bytes, document, purged_at)
@@ -66,10 +68,13 @@ class Archives(Part):
 
     engine: Engine
 
-    async def list(self, *, deleted_before: int | None = None, limit: int = 500) -> list[Archived]:
-        """What was deleted, the oldest first."""
+    async def list(
+        self, *, deleted_before: int | None = None, after: Archived | None = None, limit: int = 500
+    ) -> list[Archived]:
+        """What was deleted, the oldest first, purged or not: the first ones, or those after the last of a page."""
         before = 2**62 if deleted_before is None else deleted_before
-        rows = await self.workers.read(lambda tx: tx.all(LIST, self.tenant, before, limit))
+        place = (-1, 0) if after is None else (after.deleted_at, after.session_no)
+        rows = await self.workers.read(lambda tx: tx.all(LIST, self.tenant, before, *place, limit))
         return [_archived(row) for row in rows]
 
     async def get(self, session_id: str) -> Archived:

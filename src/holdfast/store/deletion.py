@@ -130,6 +130,6 @@ def move(tx: Tx, session_no: int) -> int:
         arrivals.drop_events(tx, session_no, *span)
         if span[1] < last_seq:
             return int(last_seq - span[1])
-    clear_rows(tx, session_no, but=("attachment_uses",))
+    clear_rows(tx, session_no, but=("attachment_uses", "usage"))
     tx.run(GONE, session_no, b"{}")
     return 0

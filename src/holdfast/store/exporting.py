@@ -5,8 +5,10 @@ session however many writers go on meanwhile. The same content gives the same ar
 """
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from holdfast.core import Event
@@ -23,6 +25,7 @@ from holdfast.store.reading import Head, existing_head, read
 from holdfast.store.rows import GET_USES
 
 PAGE = 500
+SPOOL = 1024 * 1024
 
 NEXT = """
     SELECT session_id FROM sessions
@@ -68,25 +71,32 @@ class Exporting(Part):
             if told is not None:
                 told(session_id, found.head.seq)
             with archive.session(found.header) as session:
-                await self._events(session, found.head)
+                await self._events(session, session_id, found.head)
             digests.update(found.digests)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
         for digest in sorted(digests):
-            parts = [part async for part in attachments.read(digest)]
-            await asyncio.to_thread(archive.attachment, digest, parts)
+            with tempfile.SpooledTemporaryFile(SPOOL) as spool:
+                async for part in attachments.read(digest):
+                    await asyncio.to_thread(spool.write, part)
+                spool.seek(0)
+                await asyncio.to_thread(archive.attachment, digest, iter(partial(spool.read, SPOOL), b""))
         if chosen is None:
             await self._memories(archive)
         return await asyncio.to_thread(archive.close)
 
-    async def _events(self, session: SessionWriter, head: Head) -> None:
+    async def _events(self, session: SessionWriter, session_id: str, head: Head) -> None:
         after = 0
+
+        def next_page(tx: Tx) -> list[Event]:
+            existing_head(tx, self.tenant, session_id)  # SessionGone, rather than a gap, if it was deleted meanwhile
+            return read(tx, head, after, None, PAGE)
 
         def add(events: list[Event]) -> None:
             for event in events:
                 session.event(event)
 
         while after < head.seq:
-            page = await self.workers.read(lambda tx, after=after: read(tx, head, after, None, PAGE))  # type: ignore[misc]
+            page = await self.workers.read(next_page)
             await asyncio.to_thread(add, page)
             after = page[-1].seq
 

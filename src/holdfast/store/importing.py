@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from holdfast.core import Event
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
-from holdfast.store.arrivals import STEP_BYTES, STEP_EVENTS, Arrival
+from holdfast.store.arrivals import Arrival
 from holdfast.store.attachments import Attachments
 from holdfast.store.bodies import check_body
 from holdfast.store.engine import Engine, Tx
@@ -26,6 +27,8 @@ from holdfast.store.portable import ArchivedSession, ArchiveReader, SessionHeade
 from holdfast.store.projection import Projection
 from holdfast.store.reading import head_of
 from holdfast.store.rows import write_rows
+
+Item = TypeVar("Item")
 
 HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
 TASK_TAKEN = "SELECT 1 FROM tasks WHERE tenant = ?1 AND task_id = ?2"
@@ -64,10 +67,10 @@ class Importing(Part):
         done = Imported()
         there = await self._there(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
-        for attachment in reader.attachments():
+        async for attachment in _each(reader.attachments()):
             await attachments.put(_pieces(attachment.chunks), expected_digest=attachment.digest)
             done.attachments += 1
-        for session in reader.sessions():
+        async for session in _each(reader.sessions()):
             name = session.header.session_id
             if name in there:
                 done.there_before.append(name)
@@ -77,7 +80,7 @@ class Importing(Part):
             done.keys_taken += await self._session(session)
             done.sessions.append(name)
             done.events += session.header.head_seq
-        for line in reader.memories():
+        async for line in _each(reader.memories()):
             memory = memory_lines.decode(line)
             lock = ("\0".join(("memory", self.tenant, memory.namespace, memory.key)),)
             put = await self.workers.write(
@@ -91,7 +94,7 @@ class Importing(Part):
         """The sessions that are here already; Conflict if one is here with another log, or was deleted."""
         found: set[str] = set()
         conflicts: list[str] = []
-        for session in reader.sessions():
+        async for session in _each(reader.sessions()):
             header = session.header
             here = await self.workers.read(lambda tx, header=header: self._compare(tx, header))  # type: ignore[misc]
             if here is False:
@@ -157,7 +160,7 @@ class Importing(Part):
             return self._route(tx, header, arrival.session_no, now)
 
         keys = tuple(key_lock(self.tenant, each.key) for each in header.routes)
-        return await self.workers.write(write, (self.lock(header.session_id), *keys), STEP_EVENTS)
+        return await self.workers.write(write, (self.lock(header.session_id), *keys), arrivals.STEP_EVENTS)
 
     def _route(self, tx: Tx, header: SessionHeader, session_no: int, now: int) -> list[str]:
         taken: list[str] = []
@@ -205,7 +208,7 @@ def _take(events: Iterator[Event], projection: Projection) -> list[Event]:
     for event in events:
         page.append(event)
         size += len(event.payload)
-        if len(page) == STEP_EVENTS or size > STEP_BYTES:
+        if len(page) == arrivals.STEP_EVENTS or size > arrivals.STEP_BYTES:
             break
     projection.add(page)
     return page
@@ -224,6 +227,12 @@ def _insert(tx: Tx, arrival: Arrival, page: list[Event]) -> None:
         INSERT_IDENTITY,
         [(number, e.seq, e.event_id, e.type, e.parent_id, e.idempotency_key) for e in page],
     )
+
+
+async def _each(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """What an iterator gives, looked for on a thread: it may have to go through all of an archive to the next one."""
+    while (item := await asyncio.to_thread(next, items, None)) is not None:
+        yield item
 
 
 async def _pieces(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

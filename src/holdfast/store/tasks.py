@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import NotFound, TaskEnded
+from holdfast.core.errors import IdempotencyConflict, NotFound, TaskEnded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
@@ -17,14 +17,14 @@ from holdfast.store.part import Part
 from holdfast.store.prepare import prepare
 from holdfast.store.projection import TaskFacts, moved
 from holdfast.store.reading import existing_head, head_of
-from holdfast.store.replay import find_by_key, find_replays
+from holdfast.store.replay import find_by_key, find_replays, known_before
 
 COLUMNS = "t.task_id, s.session_id, t.context_id, t.state, t.document, t.created_at, t.updated_at, t.version"
 SOURCE = "FROM tasks t JOIN sessions s ON s.session_no = t.session_no"
-GET = f"SELECT {COLUMNS} {SOURCE} WHERE t.tenant = ?1 AND t.task_id = ?2"
+GET = f"SELECT {COLUMNS} {SOURCE} WHERE t.tenant = ?1 AND t.task_id = ?2 AND s.life = 'live'"
 ORPHANS = f"""
     SELECT t.tenant, {COLUMNS} {SOURCE} LEFT JOIN holders h ON h.holder = t.owner
-    WHERE t.state IN ('submitted', 'working') AND (h.holder IS NULL OR h.expires_at <= ?1)
+    WHERE t.state IN ('submitted', 'working') AND s.life = 'live' AND (h.holder IS NULL OR h.expires_at <= ?1)
     ORDER BY t.created_at"""
 BEAT = """
     INSERT INTO holders (holder, expires_at) VALUES (?1, ?2)
@@ -80,8 +80,14 @@ class Tasks(Part):
             if head is not None and prepared.idempotency_key is not None:
                 known = find_by_key(tx, head, prepared.idempotency_key)
                 if known is not None:
+                    if known.erased is not None or known.type != prepared.type:
+                        raise IdempotencyConflict(
+                            f"{prepared.idempotency_key!r} was used before, for event {known.seq}", seq=known.seq
+                        )
                     first = strict_json.parse(known.payload)["taskId"]
                     return Begun(get(tx, self.tenant, first), first != task_id)
+            if head is not None and known_before(tx, head, begun) is not None:
+                return Begun(get(tx, self.tenant, task_id), False)
             append(tx, self.tenant, session_id, [prepared, begun])
             session_no = existing_head(tx, self.tenant, session_id).session_no
             return Begun(self._put(tx, session_no, None, change, begun.created_at, owner), False)
