@@ -1,4 +1,4 @@
-"""How long somebody else's append waits beside a fork, a deletion and a purge of a long session."""
+"""How long somebody else's append waits beside a fork, a deletion, a purge and an import of a long session."""
 
 import asyncio
 import time
@@ -16,6 +16,8 @@ BATCH = 1_000
 AT_MOST_MS = 50.0
 PAUSE_SECONDS = 0.002
 
+_A = {"fork": "a fork", "deletion": "a deletion", "purge": "a purge", "import": "an import"}
+
 
 def measure(effort: Effort) -> list[Line]:
     """One run of each: a hundred thousand events are enough to repeat the same step two hundred times."""
@@ -24,7 +26,7 @@ def measure(effort: Effort) -> list[Line]:
     return [
         Line(
             f"beside-{name}",
-            f"the longest wait of an append beside a {name} of {EVENTS:,} events",
+            f"the longest wait of an append beside {_A[name]} of {EVENTS:,} events",
             "ms",
             max(times),
             at_most=AT_MOST_MS,
@@ -40,11 +42,14 @@ async def _run(folder: Path, seconds: float) -> dict[str, list[float]]:
         for _ in range(EVENTS // BATCH):
             await store.append(long, [NewEvent(TYPE, payload()) for _ in range(BATCH)])
         await store.search.find("nothing")  # so that the index has caught up
+        archive = folder / f"{uuid.uuid4().hex}.holdfast"
+        await store.exporting.archive(archive, [long])
         return {
             "alone": await _waits(store, lambda: asyncio.sleep(seconds)),
             "fork": await _waits(store, lambda: store.forks.fork(long)),
             "deletion": await _waits(store, lambda: store.deletion.delete(long)),
             "purge": await _waits(store, lambda: store.archives.purge(long)),
+            "import": await _waits(store, lambda: store.for_tenant("other").importing.archive(archive)),
         }
 
 

@@ -38,6 +38,7 @@ SMALLEST: dict[str, Any] = {
     "reset_key": {},
     "verify_sessions": {"sessions": ["{session_id}"]},
     "apply_retention": {},
+    "purge_archives": {"olderThanMs": 0},
     "make_backup": {"path": "/"},
     "import_archive": None,
 }

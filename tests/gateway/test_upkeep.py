@@ -131,12 +131,12 @@ async def test_what_was_deleted_is_listed_and_removed_for_good(client: httpx2.As
         assert (await client.post(f"/api/actions/{name}", json={"type": "note"})).status_code == 201
     for name in ("one", "two"):
         assert (await client.delete(f"/api/sessions/{name}", params={"reason": "asked"})).status_code == 200
-    first = (await client.get("/api/archives", params={"limit": 1})).json()["archives"]
-    assert [(each["sessionId"], each["events"], each["reason"], each["purgedAt"]) for each in first] == [
+    first = (await client.get("/api/archives", params={"limit": 1})).json()
+    assert [(each["sessionId"], each["events"], each["reason"], each["purgedAt"]) for each in first["archives"]] == [
         ("one", 1, "asked", None)
     ]
-    rest = (await client.get("/api/archives", params={"after": "one"})).json()["archives"]
-    assert [each["sessionId"] for each in rest] == ["two"]
+    rest = (await client.get("/api/archives", params={"cursor": first["cursor"]})).json()
+    assert ([each["sessionId"] for each in rest["archives"]], rest["cursor"]) == (["two"], None)
 
     planned = await client.post("/api/archives/purge", json={"olderThanMs": 0, "dryRun": True})
     assert [each["sessionId"] for each in planned.json()["purged"]] == ["one", "two"]
@@ -147,7 +147,7 @@ async def test_what_was_deleted_is_listed_and_removed_for_good(client: httpx2.As
     assert (await client.post("/api/archives/purge", json={"olderThanMs": 86_400_000})).json()["purged"] == []
 
     assert (await client.post("/api/archives/purge", json={"sessions": ["kept"]})).status_code == 404
-    assert (await client.get("/api/archives", params={"after": "kept"})).status_code == 404
+    assert (await client.get("/api/archives", params={"cursor": "kept"})).status_code == 404
     for body in ({}, {"sessions": ["one"], "olderThanMs": 1}, {"olderThanMs": -1}):
         assert (await client.post("/api/archives/purge", json=body)).status_code == 400
     assert (await client.get("/api/sessions/one")).status_code == 410

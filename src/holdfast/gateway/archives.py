@@ -12,6 +12,7 @@ from holdfast.gateway.answers import json_answer
 from holdfast.gateway.body import parse_into, read_body
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.openapi import described
+from holdfast.gateway.parameters import PageCursor
 from holdfast.gateway.wire_upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
 from holdfast.store import Store
 from holdfast.store.archives import Archived
@@ -27,12 +28,13 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
 
     @routes.get("/api/archives", summary="Deleted sessions, oldest first", **described({200: ArchiveList}))
     async def list_archives(
-        after: Annotated[str | None, Query(description="go on after this session")] = None,
+        cursor: PageCursor = None,
         limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
     ) -> Response:
-        last = await store.archives.get(after) if after else None
+        last = await store.archives.get(cursor) if cursor else None
         page = await store.archives.list(after=last, limit=limit)
-        return json_answer(ArchiveList([archived(each) for each in page]))
+        more = page[-1].session_id if len(page) == limit else None
+        return json_answer(ArchiveList([archived(each) for each in page], more))
 
     @routes.post(
         "/api/archives/purge",

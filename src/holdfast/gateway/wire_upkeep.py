@@ -114,9 +114,10 @@ class ArchivedView(Struct, rename="camel"):
 
 
 class ArchiveList(Struct):
-    """Deleted sessions, oldest first; the last one's id asks for the next page."""
+    """Deleted sessions, oldest first; `cursor` asks for the next page, null at the end."""
 
     archives: list[ArchivedView]
+    cursor: str | None
 
 
 class PurgeOrder(Struct, rename="camel"):

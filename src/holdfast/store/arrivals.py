@@ -20,7 +20,7 @@ from holdfast.store.projection import DEFAULT_AGENT
 from holdfast.store.reading import absent
 from holdfast.store.rows import clear_rows
 
-STEP_EVENTS = 500
+STEP_EVENTS = 250
 STEP_BYTES = 2 * 1024 * 1024
 PATIENCE_MS = 10_000
 
@@ -141,9 +141,11 @@ def undo(tx: Tx, session_no: int) -> bool:
     return False
 
 
-def first_span(tx: Tx, session_no: int, up_to: int | None = None) -> tuple[int, int] | None:
+def first_span(
+    tx: Tx, session_no: int, *, up_to: int | None = None, most: int | None = None
+) -> tuple[int, int] | None:
     """The first and last seq of a step's worth of the session's lowest events, or None."""
-    rows = tx.all(FIRST_EVENTS, session_no, STEP_EVENTS)
+    rows = tx.all(FIRST_EVENTS, session_no, min(most or STEP_EVENTS, STEP_EVENTS))
     rows = [row for row in rows if up_to is None or row[0] <= up_to]
     return (rows[0][0], last_of(rows)) if rows else None
 

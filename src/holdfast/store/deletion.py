@@ -21,6 +21,9 @@ from holdfast.store.reading import existing_head
 from holdfast.store.rows import clear_rows, get_facts
 from holdfast.store.sessions import get
 
+MOVE_EVENTS = 100
+"""A step's events: each is written once and removed three times, so there are fewer than in other steps."""
+
 LEAVE = "UPDATE sessions SET life = 'leaving' WHERE session_no = ?1"
 GONE = "UPDATE sessions SET life = 'gone', user_id = NULL, size_bytes = 0, document = ?2 WHERE session_no = ?1"
 LEASE = "SELECT expires_at FROM leases WHERE session_no = ?1"
@@ -123,7 +126,7 @@ def move(tx: Tx, session_no: int) -> int:
     life, last_seq = tx.one(MOTION, session_no) or ("gone", 0)
     if life != "leaving":
         return 0
-    span = arrivals.first_span(tx, session_no, up_to=last_seq)
+    span = arrivals.first_span(tx, session_no, up_to=last_seq, most=MOVE_EVENTS)
     if span is not None:
         tx.run(ARCHIVE_EVENTS, session_no, *span)
         forget_events(tx, session_no, *span)
