@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.stamps
 
-.PHONY: help setup prove test test-long check bench chaos serve clean
+PEERS := .venv-peers
+
+.PHONY: help setup prove peers test test-long check bench chaos serve clean
 
 help:            ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -28,15 +30,23 @@ $(STAMP)/bench: $(STAMP)/run requirements/bench.txt
 	@echo "set-up: installing the bench tools" >&2
 	@$(PIP) install --require-hashes -r requirements/bench.txt && touch $@
 
+$(PEERS)/.stamp: requirements/peers.txt pyproject.toml
+	@echo "set-up: $(PEERS), other people's stores" >&2
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements/peers.txt
+	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation -e . && touch $@
+
 setup: $(STAMP)/test  ## everything the other targets need
 
 prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="--store postgresql://…")
 	@$(BIN)/holdfast prove $(ARGS)
 
+peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
+
 test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
 	@$(BIN)/python -m pytest -m "not long" $(ARGS)
 
-test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
+test-long: $(STAMP)/test $(PEERS)/.stamp  ## the counted runs: kills, races, fuzz
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
 check: $(STAMP)/test  ## ruff, mypy strict, the layering
@@ -54,5 +64,5 @@ serve: $(STAMP)/run   ## a gateway on port 9000
 	@$(BIN)/holdfast serve $(ARGS)
 
 clean:                ## remove what make made
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	@rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

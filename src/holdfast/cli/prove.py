@@ -1,15 +1,12 @@
 """`holdfast prove`: options in, verdict out. The work is in `holdfast.prove`."""
 
-import sys
-import traceback
-from io import TextIOWrapper
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from holdfast.core.errors import HoldfastError, InvalidInput
-
-FAULT = 2
+from holdfast.cli.prove_store import prove_store
+from holdfast.cli.verdicts import end_with, names
 
 EPILOG = """\b
 Exit codes
@@ -28,7 +25,7 @@ Examples
 """
 
 
-@click.command(epilog=EPILOG)
+@click.group(epilog=EPILOG, invoke_without_command=True)
 @click.option("--url", metavar="URL", help="Prove a runtime that already runs; it is never killed.")
 @click.option(
     "--command",
@@ -76,7 +73,9 @@ Examples
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else, on stdout.")
 @click.option("--list", "as_list", is_flag=True, help="List the proofs and the broken targets; run nothing.")
+@click.pass_context
 def prove(
+    context: click.Context,
     *,
     url: str | None,
     command: str | None,
@@ -97,11 +96,9 @@ def prove(
     Each proof is one claim about continuity, checked from outside over A2A. What was sent, what came back and
     when the target was killed is left behind as evidence.
     """
-    arguments = dict(click.get_current_context().params)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # What a target says must not end the proof, however poor the terminal.
-            stream.reconfigure(errors="replace")
+    if context.invoked_subcommand is not None:
+        _refuse_own_options(context)
+        return
     from holdfast.prove import command as work
     from holdfast.prove.envelopes import WireVersion
     from holdfast.prove.listing import show_listing
@@ -110,38 +107,29 @@ def prove(
     if as_list:
         show_listing(as_json)
         return
-    try:
-        options = work.Options(
-            target=Choice(url, command, target, port, store, workspace.resolve() if workspace else None),
-            only=_names(only),
-            seed=seed,
-            wire=WireVersion(wire),
-            timeout=timeout,
-            artifacts=artifacts.resolve(),
-            as_json=as_json,
-            arguments=arguments,
+
+    def proof() -> int:
+        return work.prove(
+            work.Options(
+                target=Choice(url, command, target, port, store, workspace.resolve() if workspace else None),
+                only=names(only, what="proof", listing="holdfast prove --list"),
+                seed=seed,
+                wire=WireVersion(wire),
+                timeout=timeout,
+                artifacts=artifacts.resolve(),
+                as_json=as_json,
+                arguments=dict(context.params),
+            )
         )
-        code = work.prove(options)
-    except HoldfastError as error:
-        click.echo(f"error: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"hint: {error.hint}", err=True)
-        code = FAULT
-    except KeyboardInterrupt:
-        # Interrupted before the run began; from then on the run itself sees to it.
-        code = FAULT
-    except Exception:
-        # Python's own exit code for this would be 1, which says "disproven".
-        traceback.print_exc()
-        click.echo("error: this is a defect of holdfast prove; nothing was said of the target", err=True)
-        code = FAULT
-    sys.exit(code)
+
+    end_with(proof)
 
 
-def _names(only: str | None) -> tuple[str, ...]:
-    if only is None:
-        return ()
-    names = tuple(name.strip() for name in only.split(",") if name.strip())
-    if not names:
-        raise InvalidInput("--only names no proof", hint="see `holdfast prove --list`")
-    return names
+def _refuse_own_options(context: click.Context) -> None:
+    """An option that stands before `store` is one of the runtime's proof, and would be ignored."""
+    for option in context.params:
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{option.removeprefix('as_')} goes after `{context.invoked_subcommand}`")
+
+
+prove.add_command(prove_store)

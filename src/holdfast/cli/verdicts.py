@@ -1,0 +1,47 @@
+"""How `holdfast prove` and `holdfast prove store` end: with an exit code that says what was found."""
+
+import sys
+import traceback
+from collections.abc import Callable
+from io import TextIOWrapper
+from typing import NoReturn
+
+import click
+
+from holdfast.core.errors import HoldfastError, InvalidInput
+
+FAULT = 2
+
+
+def end_with(proof: Callable[[], int]) -> NoReturn:
+    """Run a proof and end with its exit code; with 2 where it could not be run at all."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What a target says must not end the proof, however poor the terminal.
+            stream.reconfigure(errors="replace")
+    try:
+        code = proof()
+    except HoldfastError as error:
+        click.echo(f"error: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+        code = FAULT
+    except KeyboardInterrupt:
+        # Interrupted before the run began; from then on the run itself sees to it.
+        code = FAULT
+    except Exception:
+        # Python's own exit code for this would be 1, which says "disproven".
+        traceback.print_exc()
+        click.echo("error: this is a defect of holdfast prove; nothing was said of the target", err=True)
+        code = FAULT
+    sys.exit(code)
+
+
+def names(only: str | None, *, what: str, listing: str) -> tuple[str, ...]:
+    """The names in a list with commas; none where the option was not given."""
+    if only is None:
+        return ()
+    found = tuple(name.strip() for name in only.split(",") if name.strip())
+    if not found:
+        raise InvalidInput(f"--only names no {what}", hint=f"see `{listing}`")
+    return found

@@ -1,0 +1,102 @@
+"""prefix: whoever reads while others write sees the beginning of the log as it will be, and never less than before."""
+
+import asyncio
+from dataclasses import dataclass
+from itertools import pairwise
+
+from holdfast.prove.store.clause import Clause
+from holdfast.prove.store.client import Client
+from holdfast.prove.store.stage import Stage
+from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
+
+SESSION = "watched"
+WRITERS = 2
+READERS = 2
+EACH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What each reader saw, read by read where it changed; the log in the end; what was acknowledged."""
+
+    acknowledged: list[str]
+    seen: list[list[list[str]]]
+    log: list[str]
+    trouble: str = ""
+
+
+async def steps(stage: Stage) -> Facts:
+    """Two processes append; two others read again and again until they are done, and once more."""
+    stage.step("start writers and readers")
+    clients = await stage.clients(WRITERS + READERS)
+    await clients[0].must("append", session=SESSION, payload={"id": "first"})
+    writers, readers = clients[:WRITERS], clients[WRITERS:]
+    done = asyncio.Event()
+    stage.step("write and read")
+    watching = [asyncio.ensure_future(_watch(reader, done)) for reader in readers]
+    at = stage.soon()
+    try:
+        results = await asyncio.gather(
+            *(
+                client.must(
+                    "append_many",
+                    session=SESSION,
+                    payloads=[{"id": f"{writer}-{number}"} for number in range(EACH)],
+                    at=at,
+                )
+                for writer, client in enumerate(writers)
+            )
+        )
+    finally:
+        done.set()
+        watched = await asyncio.gather(*watching)
+    acknowledged = [
+        f"{writer}-{number}"
+        for writer, answers in enumerate(results)
+        for number, answer in enumerate(answers)
+        if not answer["error"]
+    ]
+    log = await (await stage.client()).must("read_ids", session=SESSION)
+    trouble = next((trouble for _, trouble in watched if trouble), "")
+    return Facts(acknowledged, [seen for seen, _ in watched], log, trouble)
+
+
+async def _watch(reader: Client, done: asyncio.Event) -> tuple[list[list[str]], str]:
+    seen: list[list[str]] = []
+    last = False
+    while not last:
+        last = done.is_set()
+        answer = await reader.call("read_ids", session=SESSION)
+        if not answer.accepted:
+            return seen, answer.trouble
+        if not seen or answer.value != seen[-1]:
+            seen.append(answer.value)
+    return seen, ""
+
+
+def check(facts: Facts) -> Finding:
+    """Every read is a prefix of the log, each at least as long as the one before; the last has all of it."""
+    expected = "every read is a beginning of the log, and nothing that was seen goes away"
+    if facts.trouble:
+        return disproven("a reader got an error while others wrote", expected=expected, got=facts.trouble)
+    for seen in facts.seen:
+        for before, after in pairwise(seen):
+            if after[: len(before)] != before:
+                gone = next((event for event in before if event not in after), "")
+                change = (
+                    f"{gone} was seen and is gone" if gone else "an event appeared before one that was seen already"
+                )
+                return disproven("a reader saw the past change", expected=expected, got=change)
+        if seen[-1] != facts.log or set(facts.acknowledged) - set(facts.log):
+            return disproven(
+                "a reader does not see what was acknowledged in another process",
+                expected=expected,
+                got=f"{len(facts.acknowledged) + 1} acknowledged, {len(seen[-1])} seen, {len(facts.log)} read at last",
+            )
+    looks = sum(len(seen) for seen in facts.seen)
+    if looks <= 2 * len(facts.seen):
+        return inconclusive("no reader looked while the log grew", hint="run again on a machine with more cores")
+    return proven(f"{looks} different views by {len(facts.seen)} readers while {len(facts.log)} events were written")
+
+
+CLAUSE = Clause("prefix", "whoever reads while others write sees the beginning of the log, never less", steps, check)

@@ -1,0 +1,96 @@
+"""The result of a run, as a table for people and as one JSON document: `summary.json`, and what --json prints."""
+
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from holdfast import __version__
+from holdfast.core.clock import to_iso
+from holdfast.prove import terminal
+from holdfast.prove.evidence import pretty
+from holdfast.prove.redact import hide_passwords
+from holdfast.prove.store.clauses import contract
+from holdfast.prove.store.run import Outcome, Plan, Result
+from holdfast.prove.summary import VERDICTS
+
+
+def summarize(
+    result: Result, plan: Plan, *, arguments: Mapping[str, Any], started_at: int, seconds: float, folder: Path
+) -> dict[str, Any]:
+    """Everything that a reader or a program needs to know of a run."""
+    return {
+        "format": 1,
+        "verdict": VERDICTS[result.exit_code],
+        "exit_code": int(result.exit_code),
+        "seed": plan.seed,
+        "store": hide_passwords(result.subject.name),
+        "adapter": hide_passwords(plan.adapter),
+        "offers": sorted(result.subject.offers),
+        "started_at": to_iso(started_at),
+        "seconds": round(seconds, 3),
+        "counts": dict(Counter(outcome.word for outcome in result.outcomes)),
+        "clauses": [_outcome(outcome) for outcome in result.outcomes],
+        "arguments": {name: _plain(value) for name, value in arguments.items() if value is not None},
+        "versions": {
+            "holdfast": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+        "evidence": str(folder),
+    }
+
+
+def show(result: Result, folder: Path, seconds: float, stream: TextIO) -> None:
+    """Print the table, the grounds of what is not proven, the verdict with its counts, and where the evidence is."""
+    rows = [_row(outcome) for outcome in result.outcomes]
+    styles = [terminal.STYLES[outcome.finding.verdict] for outcome in result.outcomes]
+    terminal.table(("clause", "verdict", "   s", "reason"), rows, stream, styles)
+    for outcome in result.outcomes:
+        finding = outcome.finding
+        labelled = {"expected": finding.expected, "got": finding.got, "hint": finding.hint}
+        lines = [f"  {label + ':':<10}{_safe(text)}\n" for label, text in labelled.items() if text]
+        if lines:
+            stream.write("".join((f"\n{outcome.clause.name}\n", *lines)))
+    counts = ", ".join(f"{number} {word}" for word, number in Counter(o.word for o in result.outcomes).items())
+    stream.write(f"\n{VERDICTS[result.exit_code].upper()} in {seconds:.1f} s: {counts}\nevidence: {folder}\n")
+
+
+def show_contract(as_json: bool, stream: TextIO) -> None:
+    """Print every clause, what it needs of a store, and what it claims."""
+    clauses = contract().values()
+    if as_json:
+        listed = [{"name": c.name, "claim": c.claim, "needs": sorted(c.needs)} for c in clauses]
+        stream.write(pretty({"clauses": listed}).decode())
+        return
+    rows = [(clause.name, ", ".join(sorted(clause.needs)), clause.claim) for clause in clauses]
+    terminal.table(("clause", "needs", "claim"), rows, stream)
+
+
+def _row(outcome: Outcome) -> tuple[str, str, str, str]:
+    seconds = f"{outcome.seconds:.1f}" if outcome.seconds else ""
+    return outcome.clause.name, outcome.word, f"{seconds:>4}", _safe(outcome.finding.reason)
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    finding = outcome.finding
+    return {
+        "name": outcome.clause.name,
+        "claim": outcome.clause.claim,
+        "verdict": outcome.word,
+        "fault": finding.fault,
+        "reason": finding.reason,
+        "expected": finding.expected,
+        "got": finding.got,
+        "hint": finding.hint,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _safe(text: str) -> str:
+    return terminal.printable(hide_passwords(text))
+
+
+def _plain(value: Any) -> Any:
+    return hide_passwords(str(value)) if isinstance(value, str | Path) else value

@@ -1,0 +1,40 @@
+"""Other people's stores under the contract: what `docs/prove-store.md` says of them. Needs `make peers`."""
+
+from pathlib import Path
+
+import pytest
+from tests.prove.store.putting import ROOT, put
+
+PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+
+# What must be disproven. Races may also be disproven where they are not named: ADK sorts by the writers' clocks.
+PEERS: dict[str, set[str]] = {
+    "openai_agents_sqlite": {"damage"},
+    "langgraph_sqlite": {"concurrent", "long-session"},
+    "adk_sqlite": {"retry", "stale-writer"},
+    "adk_database": {"retry", "stale-writer"},
+    "claude_sdk_store": {"kept", "batch", "concurrent", "prefix", "retry", "other-body"},
+}
+KEPT_BY = {"openai_agents_sqlite", "langgraph_sqlite", "adk_sqlite", "adk_database"}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not PYTHON.exists(), reason="NOT RUN: other people's stores need `make peers` first")
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_is_what_the_page_says(name: str, tmp_path: Path) -> None:
+    adapter = str(ROOT / "examples" / "stores" / f"{name}.py")
+    done = put(
+        *("--adapter", adapter, "--cycles", "12", "--events", "1000", "--timeout", "240", "--json"),
+        artifacts=tmp_path,
+        python=str(PYTHON),
+        timeout=900,
+    )
+    verdicts = done.verdicts()
+    assert done.exit_code == 1
+    assert {clause for clause in PEERS[name] if verdicts[clause] != "disproven"} == set()
+    assert (verdicts["kept"] == "proven") == (name in KEPT_BY)
+
+
+def test_every_peer_that_ships_an_adapter_is_run() -> None:
+    shipped = {path.stem for path in (ROOT / "examples" / "stores").glob("*.py")}
+    assert shipped == set(PEERS) | {"holdfast_sqlite", "holdfast_postgres"}
