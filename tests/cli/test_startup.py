@@ -5,11 +5,22 @@ import sys
 
 import pytest
 
-HEAVY = ("fastapi", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2")
+HEAVY = ("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2", "websockets")
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["serve", "--help"], ["sessions", "verify", "--help"]]
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["serve", "--help"],
+        ["sessions", "--help"],
+        ["sessions", "verify", "--help"],
+        ["sessions", "export", "--help"],
+        ["sessions", "import", "--help"],
+        ["db", "restore", "--help"],
+        ["completion", "bash"],
+    ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     script = (

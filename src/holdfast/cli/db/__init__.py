@@ -1,0 +1,17 @@
+"""`holdfast db`: look after the store. One file per verb, each loaded only when it is called."""
+
+import click
+
+from holdfast.cli.verbs import Verbs
+
+VERBS = {
+    "status": "Say what the store is, how large, and who holds it.",
+    "migrate": "Bring the store's schema up to date.",
+    "backup": "Copy the store to a new file while it is in use, and check the copy.",
+    "restore": "Make a store from a backup.",
+}
+
+
+@click.group(cls=Verbs, verbs=VERBS, package="holdfast.cli.db")
+def db() -> None:
+    """Look after the store."""

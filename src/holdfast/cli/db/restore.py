@@ -1,0 +1,52 @@
+"""`holdfast db restore`."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli import show
+from holdfast.cli.errors import says_errors
+from holdfast.cli.service import run
+from holdfast.cli.where import Where, somewhere
+from holdfast.core.errors import InvalidInput
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@somewhere
+@says_errors
+def restore(where: Where, as_json: bool, path: Path) -> None:
+    """Make a store from a backup, where there is none; it is checked first, and gets an id of its own.
+
+    Nothing is overwritten: to go back to a backup, move the store away and restore in its place.
+    """
+    if where.url is not None:
+        raise InvalidInput(
+            "a gateway cannot restore the store that it serves", hint="stop it, and use --data or --store"
+        )
+    from holdfast.store.lock import StoreLock, lock_path
+    from holdfast.store.urls import sqlite_path
+
+    with ExitStack() as stack:
+        target = sqlite_path(where.store_url)
+        if target is not None:
+            stack.enter_context(StoreLock(lock_path(target)))
+        done = run(_restore(where, path))
+    if as_json:
+        show.as_json(done)
+    else:
+        click.echo(f"restored to {done['store']}, store id {done['storeId']}")
+
+
+async def _restore(where: Where, path: Path) -> dict[str, Any]:
+    from holdfast.store.backup import restore as put_back
+
+    with show.Progress() as progress:
+
+        def told(what: str, done: int, of: int) -> None:
+            progress(f"{what} {done:,} of {of:,}" if of else f"{what} {done:,}")
+
+        async with await put_back(path, where.store_url, told=told) as store:
+            return {"store": store.engine.url, "storeId": store.store_id, "engine": store.engine.name}

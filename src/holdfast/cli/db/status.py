@@ -1,0 +1,47 @@
+"""`holdfast db status`."""
+
+from typing import Any
+
+import click
+
+from holdfast.cli import show
+from holdfast.cli.errors import says_errors
+from holdfast.cli.service import run, serving
+from holdfast.cli.where import Where, somewhere
+
+
+@click.command()
+@somewhere
+@says_errors
+def status(where: Where, as_json: bool) -> None:
+    """Say what the store is, how large, and who holds it."""
+    found = run(_status(where))
+    if as_json:
+        show.as_json(found)
+        return
+    held = (
+        f"the gateway at {found['gateway']} (pid {found['pid']})"
+        if found["gateway"]
+        else "nobody: no gateway runs on it"
+    )
+    show.pairs(
+        [
+            ("store", found["store"]),
+            ("held by", held),
+            ("engine", f"{found['engine']} {found['engineVersion']}"),
+            ("schema", str(found["schema"])),
+            ("store id", found["storeId"]),
+            ("sessions", f"{found['sessions']:,}"),
+            ("events", f"{found['events']:,}"),
+            ("size", show.size(found["sizeBytes"])),
+            ("log", show.size(found["walSizeBytes"]) if found["walSizeBytes"] is not None else "-"),
+        ]
+    )
+
+
+async def _status(where: Where) -> dict[str, Any]:
+    async with serving(where) as service:
+        found: dict[str, Any] = await service.call("GET", "/api/status")
+        if service.gateway is None:
+            found |= {"pid": None, "uptime": None}
+        return {**found, "gateway": service.gateway}

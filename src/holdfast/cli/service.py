@@ -1,0 +1,273 @@
+"""The commands' way to sessions: always the gateway's API.
+
+If a gateway holds the data folder, or its URL is named, it is asked. If none does, the command serves itself: the
+same API over the same store, on a socket that nobody else can reach, for as long as the command runs. So a command is
+written once, and does the same either way.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from holdfast.cli.errors import Refused
+from holdfast.cli.where import DEFAULT_TENANT, Where
+from holdfast.core.errors import InvalidInput, NotFound, StoreInUse, StoreUnavailable
+from holdfast.core.ids import check_session_id
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from holdfast.store.lock import StoreLock
+
+QUICK_SECONDS = 30.0
+MAX_MESSAGE = 64 * 1024 * 1024
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+PATIENCE_SECONDS = 3.0
+"""How long to wait for whoever holds the store to say who it is."""
+
+
+class Service:
+    """A client of the API; every error is a HoldfastError."""
+
+    def __init__(self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None) -> None:
+        self._http = http
+        self._socket = socket
+        self.name = name
+        self.gateway = None if socket else name
+        """The URL of the gateway that is asked; None if this process serves itself."""
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        key: str | None = None,
+        slow: bool = False,
+        **query: Any,
+    ) -> Any:
+        """The answer's JSON value, however long it takes if it is a slow one; parameters that are None are left out."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        with self._said():
+            answer = await self._http.request(
+                method,
+                path,
+                params=_params(query),
+                content=content,
+                headers=headers,
+                timeout=None if slow else QUICK_SECONDS,
+            )
+            _refuse(answer.status_code, answer.content)
+        return json.loads(answer.content)
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, method: str, path: str, *, content: Any = None, media: str = "application/json", **query: Any
+    ) -> "AsyncIterator[httpx2.Response]":
+        """An answer to be read as it comes."""
+        headers = {"Content-Type": media} if content is not None else {}
+        with self._said():
+            async with self._http.stream(
+                method, path, params=_params(query), content=content, headers=headers, timeout=None
+            ) as answer:
+                if answer.status_code >= 400:
+                    _refuse(answer.status_code, await answer.aread())
+                yield answer
+
+    async def lines(self, method: str, path: str, *, body: Any = None, **query: Any) -> AsyncIterator[bytes]:
+        """The lines of an answer, as they come."""
+        content = None if body is None else json.dumps(body).encode()
+        async with self.stream(method, path, content=content, **query) as answer:
+            rest = b""
+            async for chunk in answer.aiter_bytes():
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    yield line
+            if rest:
+                raise StoreUnavailable("the gateway's answer broke off")
+
+    async def follow(self, **query: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """The messages of the live feed, the first one included, until the gateway ends it."""
+        from websockets.asyncio.client import connect, unix_connect
+        from websockets.exceptions import ConnectionClosed, WebSocketException
+
+        text = urlencode(_params(query), doseq=True)
+        url = str(self._http.base_url).rstrip("/").replace("http", "ws", 1) + f"/ws?{text}"
+        options: dict[str, Any] = {"max_size": MAX_MESSAGE, "open_timeout": QUICK_SECONDS, "proxy": None}
+        try:
+            async with (
+                unix_connect(str(self._socket), url, **options) if self._socket else connect(url, **options) as feed
+            ):
+                async for message in feed:
+                    yield json.loads(message)
+        except ConnectionClosed as end:
+            code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd else (1006, "the connection broke")
+            if code >= 4000:
+                raise Refused({"detail": reason, "status": code - 4000}) from None
+            raise StoreUnavailable(f"the feed ended: {reason or code}") from None
+        except (WebSocketException, OSError) as error:
+            raise StoreUnavailable(f"the gateway at {self.name} does not answer: {error}") from None
+        raise StoreUnavailable("the feed ended: the gateway stops")
+
+    @contextlib.contextmanager
+    def _said(self) -> Any:
+        import httpx2
+
+        try:
+            yield
+        except httpx2.HTTPError as error:
+            text = str(error) or type(error).__name__
+            raise StoreUnavailable(
+                f"the gateway at {self.name} does not answer: {text}",
+                hint="see whether it runs, and whether this is its URL",
+            ) from error
+
+
+@contextlib.asynccontextmanager
+async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[Service]:
+    """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
+    if where.url is not None:
+        async with _client(_of_its_tenant(where, where.url), where.url) as service:
+            yield service
+        return
+    from holdfast.store.urls import sqlite_path
+
+    path = sqlite_path(where.store_url)
+    if path is None:
+        async with _own(where, writes=writes) as service:
+            yield service
+        return
+    if not path.exists() and not creates:
+        raise NotFound(
+            f"there is no store at {path}", hint="name the folder with --data, or a gateway with --url", path=str(path)
+        )
+    try:
+        with contextlib.ExitStack() as stack:
+            lock = await _locked(stack, path)
+            if not writes:
+                stack.close()
+            else:
+                lock.say({"pid": os.getpid(), "command": True})
+            async with _own(where, writes=writes) as service:
+                yield service
+    except StoreInUse as held:
+        url = held.details.get("url")
+        if url is None or "lock" not in held.details:
+            raise
+        async with _client(_of_its_tenant(where, url), url) as service:
+            yield service
+
+
+async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
+    """The store's lock. Who has only just taken it, a gateway or another command, gets time to say who it is."""
+    from holdfast.store.lock import StoreLock, lock_path
+
+    lock = StoreLock(lock_path(path))
+    last = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return stack.enter_context(lock)
+        except StoreInUse as held:
+            if "pid" in held.details or time.monotonic() > last:
+                raise
+        await asyncio.sleep(0.02)
+
+
+def _of_its_tenant(where: Where, url: str) -> str:
+    if where.tenant != DEFAULT_TENANT:
+        raise InvalidInput(
+            f"the gateway at {url} serves its own tenant, not {where.tenant!r}",
+            hint="leave --tenant out, or stop the gateway",
+        )
+    return url
+
+
+@contextlib.asynccontextmanager
+async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
+    """This process as the gateway, for itself alone."""
+    from holdfast.cli.own_gateway import serving_on
+    from holdfast.store import open_store
+
+    async with await open_store(where.store_url, tenant=where.tenant, read_only=not writes) as store:
+        if writes and store.engine.name == "sqlite":
+            await store.declare_all_dead()
+        with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+            socket = Path(folder) / "socket"
+            async with (
+                serving_on(store, socket, where.data if where.data.is_dir() else None),
+                _client("http://localhost", store.engine.url, socket) as own,
+            ):
+                yield own
+
+
+@contextlib.asynccontextmanager
+async def _client(url: str, name: str, socket: Path | None = None) -> AsyncIterator[Service]:
+    import httpx2
+
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, UnicodeError):
+        parsed = httpx2.URL()
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise InvalidInput(f"{url!r:.200} is not a gateway's URL", hint="for example http://127.0.0.1:9000")
+    transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None)
+    async with httpx2.AsyncClient(base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False) as http:
+        yield Service(http, name, socket)
+
+
+def at(path: str, session_id: str) -> str:
+    """A path with a session's id in its braces; InvalidInput if it is none."""
+    return path.format(check_session_id(session_id))
+
+
+def _params(query: dict[str, Any]) -> dict[str, list[str]]:
+    found = {name.rstrip("_"): value if isinstance(value, (list, tuple)) else [value] for name, value in query.items()}
+    return {name: [_text(value) for value in values if value is not None] for name, values in found.items()}
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value).encode().decode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{value!r:.80} is not text", hint="write it in UTF-8") from None
+
+
+def _refuse(status: int, content: bytes) -> None:
+    if status < 400:
+        return
+    try:
+        problem = json.loads(content)
+        assert isinstance(problem, dict)
+    except (ValueError, AssertionError):
+        problem = {"detail": f"HTTP {status}", "status": status}
+    raise Refused(problem)
+
+
+def run(command: Any) -> Any:
+    """Run a command's coroutine; Ctrl-C and SIGTERM end it quietly, and what it has begun is put away."""
+    try:
+        return asyncio.run(_until_stopped(command))
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    except asyncio.CancelledError:
+        raise SystemExit(TERMINATED) from None
+
+
+async def _until_stopped(command: Any) -> Any:
+    task = asyncio.current_task()
+    if task is not None and threading.current_thread() is threading.main_thread():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await command

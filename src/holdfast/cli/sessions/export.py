@@ -1,0 +1,77 @@
+"""`holdfast sessions export`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli import show
+from holdfast.cli.errors import says_errors
+from holdfast.cli.service import run, serving
+from holdfast.cli.where import Where, somewhere
+
+ARCHIVE = "archive"
+FILES = "files"
+
+
+@click.command()
+@click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
+@click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="The new file, or the folder.")
+@click.option(
+    "--layout",
+    type=click.Choice([ARCHIVE, FILES]),
+    default=ARCHIVE,
+    show_default=True,
+    help="One archive that can be imported byte for byte, or a folder of JSON files for each session.",
+)
+@click.option("--follow", is_flag=True, help="Go on: write what comes to the files until Ctrl-C.")
+@click.option("--force", is_flag=True, help="Replace an archive that is there.")
+@somewhere
+@says_errors
+def export(
+    where: Where, as_json: bool, session_ids: tuple[str, ...], output: Path, layout: str, follow: bool, force: bool
+) -> None:
+    """Write sessions, all of them or those that are named, to one archive or to plain files.
+
+    An archive of all sessions has the memories too. Attachments come with the sessions that name them.
+    """
+    if layout == ARCHIVE:
+        if follow:
+            raise click.UsageError("only --layout files can be followed")
+        if output.exists() and not force:
+            raise click.UsageError(f"{output} is there already: name a new file, or use --force")
+        done = run(_archive(where, session_ids, output))
+    else:
+        done = run(_files(where, session_ids, output, follow=follow))
+    if as_json:
+        show.as_json(done)
+    else:
+        click.echo(
+            f"{show.number(done['sessions'], 'session')}, {show.number(done['events'], 'event')}: {done['path']}"
+        )
+
+
+async def _archive(where: Where, session_ids: tuple[str, ...], output: Path) -> dict[str, Any]:
+    from holdfast.store.portable import ArchiveReader, replacing
+
+    async with serving(where) as service:
+        with show.Progress() as progress, replacing(output) as file:
+            done = 0
+            async with service.stream("GET", "/api/export", session=list(session_ids)) as answer:
+                async for chunk in answer.aiter_bytes():
+                    file.write(chunk)
+                    done += len(chunk)
+                    progress(f"{show.size(done)} written")
+    with ArchiveReader(output) as archive:
+        totals = archive.totals
+    return {"path": str(output), "bytes": done, "sessions": totals.sessions, "events": totals.events}
+
+
+async def _files(where: Where, session_ids: tuple[str, ...], output: Path, *, follow: bool) -> dict[str, Any]:
+    from holdfast.cli.files import export_files, follow_files
+
+    async with serving(where) as service:
+        with show.Progress() as progress:
+            if follow:
+                await follow_files(service, output, session_ids, progress)
+            return await export_files(service, output, session_ids, progress)

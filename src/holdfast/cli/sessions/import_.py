@@ -1,0 +1,85 @@
+"""`holdfast sessions import`."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli import show
+from holdfast.cli.columns import plain
+from holdfast.cli.errors import says_errors
+from holdfast.cli.service import run, serving
+from holdfast.cli.where import Where, somewhere
+
+CHUNK = 256 * 1024
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--undo", "undoing", is_flag=True, help="PATH is what an import of files kept: take that import back.")
+@somewhere
+@says_errors
+def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
+    """Read sessions from an archive, or from a folder of plain files.
+
+    An archive is checked as a whole before anything is written; what is here already is left alone. Of plain files
+    each line becomes an event once, however often they are imported, and the files are kept in the data folder.
+    """
+    if undoing:
+        done = run(_undo(where, path))
+    elif path.is_dir():
+        done = run(_files(where, path))
+    else:
+        done = run(_archive(where, path))
+    if as_json:
+        show.as_json(done)
+    else:
+        _show(done)
+
+
+async def _archive(where: Where, path: Path) -> Any:
+    size = path.stat().st_size  # noqa: ASYNC240 - nothing else runs yet
+    async with serving(where, writes=True, creates=True) as service:
+        with show.Progress() as progress:
+
+            async def chunks() -> AsyncIterator[bytes]:
+                done = 0
+                with path.open("rb") as file:
+                    while chunk := file.read(CHUNK):
+                        yield chunk
+                        done += len(chunk)
+                        progress(f"{show.size(done)} of {show.size(size)} sent")
+                progress("importing", at_once=True)
+
+            async with service.stream("POST", "/api/import", content=chunks(), media="application/zip") as answer:
+                return json.loads(await answer.aread())
+
+
+async def _files(where: Where, path: Path) -> Any:
+    from holdfast.cli.import_files import import_files
+
+    async with serving(where, writes=True, creates=True) as service:
+        with show.Progress() as progress:
+            return await import_files(service, path, where.data / "imports", progress)
+
+
+async def _undo(where: Where, path: Path) -> Any:
+    from holdfast.cli.import_files import undo
+
+    async with serving(where, writes=True) as service:
+        return await undo(service, path)
+
+
+def _show(done: dict[str, Any]) -> None:
+    for title, name in (("imported", "sessions"), ("here before", "thereBefore"), ("taken back", "deleted")):
+        if done.get(name):
+            click.echo(f"{title}: {show.number(len(done[name]), 'session')}")
+    click.echo(show.number(done.get("events", 0), "event" if "deleted" in done else "new event"))
+    for skipped in done.get("skipped", ()):
+        click.echo(f"skipped: {plain(skipped['file'])} line {skipped['line']}: {skipped['reason']}", err=True)
+    for key in done.get("keysTaken", ()):
+        click.echo(f"key {plain(key)} routes to another session here and stays so", err=True)
+    if done.get("kept"):
+        click.echo(f"the files were kept: {done['kept']}", err=True)

@@ -1,0 +1,74 @@
+"""`holdfast sessions show`."""
+
+from typing import Any
+
+import click
+
+from holdfast.cli import show as shown
+from holdfast.cli.columns import plain
+from holdfast.cli.errors import says_errors
+from holdfast.cli.events import line_of
+from holdfast.cli.service import at, run, serving
+from holdfast.cli.where import Where, somewhere
+
+
+@click.command()
+@click.argument("session_id")
+@click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, 2000), help="How many events.")
+@somewhere
+@says_errors
+def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
+    """Show one session: what it is, its state, what is open, and its newest events."""
+    found = run(_resume(where, session_id, limit))
+    if as_json:
+        shown.as_json(found)
+        return
+    _session(found["session"])
+    if found["snapshot"]:
+        snapshot = found["snapshot"]
+        shown.heading(f"{snapshot['kind']} of events {snapshot['firstSeq']} to {snapshot['lastSeq']}")
+        click.echo(plain(shown.compact(snapshot["document"], 1000)))
+    shown.heading(f"state, version {found['state'].get('version', 0)}")
+    state = {
+        name: value for name, value in found["state"].items() if name not in {"sessionId", "version", "goals", "agents"}
+    }
+    click.echo(plain(shown.compact(state, 2000)))
+    for title, rows in (
+        ("open goals", [(goal["goalId"], f"{goal['status']}: {goal['description']}") for goal in found["goals"]]),
+        (
+            "sub-agents at work",
+            [(each["agentId"], f"{each['type']}: {shown.compact(each['task'])}") for each in found["agents"]],
+        ),
+        (
+            "unresolved effects",
+            [(each["callId"], f"{each['tool']}, started {each['startedAt']}") for each in found["effects"]],
+        ),
+    ):
+        if rows:
+            shown.heading(title)
+            shown.pairs(rows)
+    shown.heading(f"newest {len(found['events'])} of {found['session']['headSeq']} events")
+    for event in found["events"]:
+        click.echo(line_of(event))
+
+
+async def _resume(where: Where, session_id: str, limit: int) -> Any:
+    async with serving(where) as service:
+        return await service.call("GET", at("/api/sessions/{}/resume", session_id), limit=limit)
+
+
+def _session(session: dict[str, Any]) -> None:
+    rows = [
+        ("session", session["sessionId"]),
+        ("status", session["status"] + (" (under legal hold)" if session["held"] else "")),
+        ("agent", session["agent"]),
+        ("user", session["userId"] or "-"),
+        ("created", session["createdAt"]),
+        ("changed", session["updatedAt"]),
+        ("events", f"{session['headSeq']:,} ({shown.size(session['sizeBytes'])})"),
+        ("head", session["headHash"]),
+        ("tags", " ".join(session["tags"]) or "-"),
+        ("metadata", shown.compact(session["metadata"], 1000)),
+    ]
+    rows += [(name, shown.compact(value)) for name, value in session["lineage"].items()]
+    shown.pairs(rows)

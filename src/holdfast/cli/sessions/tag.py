@@ -1,0 +1,34 @@
+"""`holdfast sessions tag`."""
+
+from typing import Any
+
+import click
+
+from holdfast.cli import show
+from holdfast.cli.columns import plain
+from holdfast.cli.errors import says_errors
+from holdfast.cli.service import at, run, serving
+from holdfast.cli.where import Where, somewhere
+
+
+@click.command()
+@click.argument("session_id")
+@click.argument("tags", nargs=-1)
+@click.option("--remove", "-r", multiple=True, metavar="TAG", help="A tag to remove; can be given several times.")
+@somewhere
+@says_errors
+def tag(where: Where, as_json: bool, session_id: str, tags: tuple[str, ...], remove: tuple[str, ...]) -> None:
+    """Add tags to a session, and remove some."""
+    if not tags and not remove:
+        raise click.UsageError("there is no tag to add or remove")
+    body = {"add": list(tags), "remove": list(remove)}
+    found = run(_tag(where, session_id, body))
+    if as_json:
+        show.as_json(found)
+    else:
+        click.echo(" ".join(plain(each) for each in found["tags"]))
+
+
+async def _tag(where: Where, session_id: str, body: dict[str, Any]) -> Any:
+    async with serving(where, writes=True) as service:
+        return await service.call("POST", at("/api/sessions/{}/tags", session_id), body=body)

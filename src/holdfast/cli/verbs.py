@@ -1,0 +1,30 @@
+"""A group whose verbs are modules, each loaded only when it is called."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class Verbs(click.Group):
+    """The verb `x` is the command `x` in the module `<package>.x`; an underscore is added where Python needs one."""
+
+    def __init__(self, *args: Any, verbs: Mapping[str, str], package: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._verbs = verbs
+        self._package = package
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._verbs:
+            return None
+        name = f"{cmd_name}_" if cmd_name == "import" else cmd_name
+        command: click.Command = getattr(import_module(f"{self._package}.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._verbs.items()))

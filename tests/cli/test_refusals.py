@@ -1,0 +1,121 @@
+"""What cannot be done is said with an error, a hint and exit code 2, and leaves everything as it was."""
+
+import asyncio
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.cli.command import fill, run, started
+from tests.gateway.process import PATIENCE, running
+
+from holdfast.cli.service import _locked
+from holdfast.store.lock import StoreLock, lock_path
+
+
+def test_a_store_that_another_command_holds_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path)
+    lock = StoreLock(lock_path(tmp_path / "holdfast.db"))
+    with lock:
+        lock.say({"pid": os.getpid(), "command": True})
+        for command in (["sessions", "ls"], ["sessions", "tag", "one", "x"], ["db", "status"]):
+            refused = run(*command, data=tmp_path)
+            assert refused.exit_code == 2
+            assert f"error: another command (pid {os.getpid()}) is at work on" in refused.stderr
+            assert "hint: try again when it is done" in refused.stderr
+    assert run("sessions", "tag", "one", "x", data=tmp_path).exit_code == 0
+
+
+async def test_who_has_only_just_taken_the_store_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "holdfast.db"
+    with ExitStack() as stack:
+        with StoreLock(lock_path(path)):
+            waiting = asyncio.create_task(_locked(stack, path))
+            await asyncio.sleep(0)
+            assert not waiting.done()
+        async with asyncio.timeout(PATIENCE):
+            assert (await waiting).path == lock_path(path)
+
+
+@pytest.mark.parametrize("name", ["a?b", "../status", "one/log", "", "..", "a\udcffb", "\x1b[31m"])
+@pytest.mark.parametrize("verb", [["show"], ["fork"], ["rm", "--yes"], ["tail", "--no-follow"]])
+def test_a_name_that_is_no_session_id_goes_nowhere(tmp_path: Path, verb: list[str], name: str) -> None:
+    fill(tmp_path)
+    refused = run("sessions", *verb, name, data=tmp_path)
+    assert refused.exit_code == 2
+    assert "is not a session id" in refused.stderr
+    assert "\x1b" not in refused.output
+
+
+@pytest.mark.parametrize("url", ["nonsense", "localhost:9000", "http://[::1", "ftp://localhost", ""])
+def test_a_url_that_is_none_is_said(url: str) -> None:
+    refused = run("sessions", "ls", "--url", url, "--json")
+    assert (refused.exit_code, json.loads(refused.stdout)["code"]) == (2, "invalid_input")
+    assert "hint: for example http://" in refused.stderr
+
+
+def test_a_gateway_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        url = gateway.url
+        gateway.stop()
+    refused = run("sessions", "ls", "--url", url)
+    assert (refused.exit_code, f"error: the gateway at {url} does not answer" in refused.stderr) == (2, True)
+
+
+def test_a_gateway_serves_no_other_tenant(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        for where in (["--url", gateway.url], ["--data", str(tmp_path)]):
+            refused = run("sessions", "ls", "--tenant", "other", *where)
+            assert (refused.exit_code, "serves its own tenant" in refused.stderr) == (2, True)
+
+
+def test_words_that_are_not_text_are_refused(tmp_path: Path) -> None:
+    fill(tmp_path)
+    refused = run("sessions", "search", "\udcff", data=tmp_path)
+    assert (refused.exit_code, "is not text" in refused.stderr) == (2, True)
+
+
+def test_nothing_found_is_an_answer(tmp_path: Path) -> None:
+    fill(tmp_path)
+    for flags in ([], ["--json"]):
+        assert run("sessions", "search", "nowhere", *flags, data=tmp_path).exit_code == 1
+    empty = run("sessions", "ls", "--tag", "none", data=tmp_path)
+    assert (empty.exit_code, empty.stdout, empty.stderr) == (0, "", "no sessions\n")
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for command in (["sessions", "ls"], ["sessions", "tag", "one", "x"], ["db", "status"], ["db", "migrate"]):
+        refused = run(*command, data=tmp_path / "none")
+        assert (refused.exit_code, "there is no store at" in refused.stderr) == (2, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("number", [2, 15])
+def test_a_signal_ends_a_command_and_leaves_nothing(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "data")
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    with started("sessions", "tail", "one", "--data", str(tmp_path / "data")) as process:
+        assert process.stdout is not None
+        assert "note" in process.stdout.readline()
+        assert list((tmp_path / "scratch").iterdir())
+        process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (128 + number, "")
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", [["ls"], ["show", "one", "-n", "2000"], ["tail", "one", "-n", "2000", "--no-follow"]]
+)
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, command: list[str]) -> None:
+    fill(tmp_path, sessions=("one",), events=2000)
+    with started("sessions", *command, "--data", str(tmp_path)) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        process.wait(PATIENCE)
