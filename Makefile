@@ -44,10 +44,10 @@ prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="-
 peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
 
 test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
-	@$(BIN)/python -m pytest -m "not long" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not long" $(ARGS)
 
 test-long: $(STAMP)/test $(PEERS)/.stamp  ## the counted runs: kills, races, fuzz
-	@$(BIN)/python -m pytest -m long $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m long $(ARGS)
 
 check: $(STAMP)/test  ## ruff, mypy strict, the layering
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

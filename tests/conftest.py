@@ -1,12 +1,19 @@
 """Every store test runs on both engines: a real SQLite file and a real PostgreSQL server."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.postgres import Server, running_server
+from tests.support.postgres import Server, in_memory, running_server
 
 from holdfast.store import Store, open_store
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests' files in memory where there is room: they kill processes, not machines."""
+    if config.option.basetemp is None and in_memory() is not None:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(in_memory()))
 
 
 @pytest.fixture(scope="session")

