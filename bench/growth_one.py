@@ -25,12 +25,13 @@ APPENDS = 15
 LOADS = 5
 PAGE = 50
 SESSION = "the-long-one"
+ADAPTERS = "examples/stores"
 
 PEERS = {
-    "langgraph": "examples.stores.langgraph_sqlite",
-    "openai-agents": "examples.stores.openai_agents_sqlite",
-    "adk-sqlite": "examples.stores.adk_sqlite",
-    "adk-database": "examples.stores.adk_database",
+    "langgraph": "langgraph_sqlite",
+    "openai-agents": "openai_agents_sqlite",
+    "adk-sqlite": "adk_sqlite",
+    "adk-database": "adk_database",
 }
 
 
@@ -136,6 +137,8 @@ class Peer:
     """A store of others, through its adapter in examples/stores."""
 
     def __init__(self, module: str, folder: Path) -> None:
+        if ADAPTERS not in sys.path:
+            sys.path.insert(0, ADAPTERS)
         self._adapter: Any = importlib.import_module(module).factory(folder)
         self.name = self._adapter.subject
         self._body = json.loads(payload())
@@ -190,10 +193,10 @@ async def timed(do: Callable[[], Awaitable[Any]], times: int) -> float:
 async def long_session(name: str, folder: Path, seconds: float) -> list[dict[str, float]]:
     """The costs of one session as it grows."""
     folder.mkdir(parents=True)
-    subject = subject_of(name, folder)
     points: list[dict[str, float]] = []
     there = 0
     for size in SIZES:
+        subject = subject_of(name, folder)
         await subject.open()
         start = time.perf_counter()
         try:

@@ -32,6 +32,6 @@ def test_on_postgresql(tmp_path: Path, postgres: Server) -> None:
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_through_many_kills_and_races(engine: str, tmp_path: Path, postgres: Server) -> None:
     environment = {"HOLDFAST_PROVE_POSTGRES": postgres.uri}
-    many = ("--cycles", "100", "--timeout", "600", "--json")
+    many = ("--cycles", "40", "--timeout", "600", "--json")
     adapter = str(EXAMPLES / f"holdfast_{engine}.py")
     check(put("--adapter", adapter, *many, artifacts=tmp_path, environment=environment, timeout=1200))
