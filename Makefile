@@ -54,8 +54,9 @@ check: $(STAMP)/test  ## ruff, mypy strict, the layering
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(STAMP)/bench ## speed, side by side (ARGS="--quick")
+bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also beside other stores (ARGS="--quick")
 	@$(BIN)/python -m bench $(ARGS)
+	@$(if $(ARGS),true,$(BIN)/python -m bench.growth)
 
 chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5")
 	@$(BIN)/python -m tests.chaos $(ARGS)

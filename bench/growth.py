@@ -85,13 +85,14 @@ def draw(report: dict[str, Any], path: Path) -> None:
 
     figure, places = pyplot.subplots(2, 2, figsize=(12, 9), layout="constrained")
     for axes, (kind, size, value, title) in zip(places.flat, CURVES, strict=True):
-        for store in report["stores"]:
+        for number, store in enumerate(report["stores"]):
             points = store[kind]
             if points:
                 ours = store["name"].startswith("holdfast")
                 axes.plot(
                     [point[size] for point in points],
                     [point[value] for point in points],
+                    color=f"C{number}",
                     marker="o",
                     linewidth=3 if ours else 1.5,
                     label=store["name"],

@@ -141,9 +141,7 @@ def undo(tx: Tx, session_no: int) -> bool:
     return False
 
 
-def first_span(
-    tx: Tx, session_no: int, *, up_to: int | None = None, most: int | None = None
-) -> tuple[int, int] | None:
+def first_span(tx: Tx, session_no: int, *, up_to: int | None = None, most: int | None = None) -> tuple[int, int] | None:
     """The first and last seq of a step's worth of the session's lowest events, or None."""
     rows = tx.all(FIRST_EVENTS, session_no, min(most or STEP_EVENTS, STEP_EVENTS))
     rows = [row for row in rows if up_to is None or row[0] <= up_to]
