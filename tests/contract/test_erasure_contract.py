@@ -254,7 +254,7 @@ async def test_followers_that_come_later_do_not_get_it_from_memory(store: Store)
         await asyncio.sleep(0)
         await hub.ready()
         await store.append("s", [NewEvent("t", {"say": SECRET})])
-        while not hub.ring_after(store.feed.parse_cursor(start)):
+        while not hub._ring:  # it may begin after `start`, if a chore has committed in between
             await asyncio.sleep(0.01)
     await store.erasure.erase("s", [2], reason="r")
     await store.append("s", numbered(4))
