@@ -4,12 +4,12 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.support.material import numbered, values
+from tests.support.opening import store_with
 
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
 from holdfast.core.errors import NotFound
@@ -19,23 +19,8 @@ from holdfast.store.append import append
 from holdfast.store.chores import Chore
 from holdfast.store.engine import Recorded, Tx
 from holdfast.store.prepare import prepare_all
-from holdfast.store.store import Machinery
-from holdfast.store.urls import open_engine
 
 TIMEOUT = 20
-
-
-@asynccontextmanager
-async def store_with(url: str, chores: Sequence[Chore]) -> AsyncIterator[Store]:
-    clock = SystemClock()
-    machinery = await asyncio.to_thread(
-        lambda: Machinery(open_engine(url, clock), read_only=False, chores=chores),
-    )
-    store = Store(machinery, "default", clock, TimeOrderedIds(clock))
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 async def until(event: threading.Event) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from holdfast.core import SystemClock
 from holdfast.prove import terminal
 from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.evidence import open_evidence, pretty
+from holdfast.prove.interrupt import cancel_on_signals
 from holdfast.prove.proofs import catalogue, select
 from holdfast.prove.redact import hide_passwords
 from holdfast.prove.run import Plan, Result, Run
@@ -60,7 +60,7 @@ def prove(options: Options) -> int:
     progress = terminal.Progress(sys.stderr)
 
     async def perform() -> tuple[Result, str]:
-        _cancel_on_signals()
+        cancel_on_signals()
         async with Wire(target.url, options.wire) as wire:
             run = Run(plan, target, wire, evidence, new_hex=lambda: secrets.token_hex(6), on_step=progress.step)
             return await run.perform(), hide_passwords(wire.endpoint)
@@ -88,12 +88,3 @@ def prove(options: Options) -> int:
     else:
         terminal.show(result, evidence.folder, seconds, sys.stdout)
     return int(result.exit_code)
-
-
-def _cancel_on_signals() -> None:
-    """From now on SIGINT and SIGTERM cut the run short; it still cleans up and reports."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)

@@ -22,6 +22,7 @@ from holdfast.store.engine import Engine, Tx
 from holdfast.store.exporting import Told
 from holdfast.store.keys import find as find_key
 from holdfast.store.keys import route
+from holdfast.store.memory_rows import Name
 from holdfast.store.part import Part, key_lock
 from holdfast.store.portable import ArchivedSession, ArchiveReader, SessionHeader
 from holdfast.store.projection import Projection
@@ -82,7 +83,7 @@ class Importing(Part):
             done.events += session.header.head_seq
         async for line in _each(reader.memories()):
             memory = memory_lines.decode(line)
-            lock = ("\0".join(("memory", self.tenant, memory.namespace, memory.key)),)
+            lock = (Name(self.tenant, memory.namespace, memory.key).lock(),)
             put = await self.workers.write(
                 lambda tx, memory=memory: memory_lines.put(tx, self.engine.text, self.tenant, memory),  # type: ignore[misc]
                 lock,

@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from holdfast.core import Clock, IdSource, NewEvent, types
-from holdfast.core.errors import InvalidInput
+from holdfast.core import Clock, IdSource, NewEvent
 from holdfast.store.engine import Tx
-from holdfast.store.prepare import Prepared, prepare
+from holdfast.store.prepare import Prepared, check_key, prepare
 
 Result = TypeVar("Result")
 
@@ -50,8 +49,7 @@ class Part:
 
     def own_event(self, type: str, payload: dict[str, Any], idempotency_key: str | None = None) -> Prepared:
         """One of Holdfast's own events, ready to append, with a key that the caller chose."""
-        if isinstance(idempotency_key, str) and idempotency_key.startswith(types.PREFIX):
-            raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
+        check_key(idempotency_key)
         event = NewEvent(type, payload, idempotency_key=idempotency_key)
         return prepare(event, self.clock, self.ids, reserved=True)
 

@@ -33,8 +33,8 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
     check_name(event.type, "an event's type")
     if not reserved and event.type.startswith(types.PREFIX) and event.type != types.RESPONSE:
         raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", event_type=event.type)
-    if not reserved and (event.idempotency_key or "").startswith(types.PREFIX):
-        raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
+    if not reserved:
+        check_key(event.idempotency_key)
     for text, what in (
         (event.event_id, "an event id"),
         (event.idempotency_key, "an idempotency key"),
@@ -63,6 +63,12 @@ def with_body(draft: Prepared, body: Any) -> Prepared:
     payload = strict_json.dump(body)
     _check_size(payload)
     return draft._replace(payload=payload)
+
+
+def check_key(idempotency_key: str | None) -> None:
+    """InvalidInput if a caller's key is one of those that Holdfast uses itself."""
+    if isinstance(idempotency_key, str) and idempotency_key.startswith(types.PREFIX):
+        raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
 
 
 def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[Prepared, ...]:

@@ -39,5 +39,7 @@ def test_a_defect_is_seen_by_its_clause_only(name: str, expected: Expected, tmp_
     verdicts = done.verdicts()
     assert done.exit_code == 1
     assert {clause for clause in expected.disproven if verdicts[clause] == "disproven"} == set(expected.disproven)
-    disproven = {clause for clause, verdict in verdicts.items() if verdict == "disproven"}
-    assert disproven <= set(expected.disproven) | expected.also, verdicts
+    others = {clause: verdict for clause, verdict in verdicts.items() if verdict not in {"proven", "not offered"}}
+    if others.get("prefix") == "inconclusive":  # on a loaded machine too few reads come between the writes
+        del others["prefix"]
+    assert set(others) <= set(expected.disproven) | expected.also, others

@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 from holdfast.core import SystemClock
 from holdfast.prove import terminal
 from holdfast.prove.evidence import open_evidence, pretty
+from holdfast.prove.interrupt import cancel_on_signals
 from holdfast.prove.store import report
 from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
@@ -51,7 +51,7 @@ def prove_store(options: Options) -> int:
 
     async def run() -> Result:
         subject = await meet(plan.adapter, evidence)
-        _cancel_on_signals()
+        cancel_on_signals()
         sys.stderr.write(f"proving {terminal.printable(subject.name)} with --seed {plan.seed}\n")
         evidence.event("", "", "run", store=subject.name, offers=sorted(subject.offers), seed=plan.seed)
         return await perform(plan, subject, evidence, progress.step)
@@ -75,12 +75,3 @@ def prove_store(options: Options) -> int:
     else:
         report.show(result, evidence.folder, seconds, sys.stdout)
     return int(result.exit_code)
-
-
-def _cancel_on_signals() -> None:
-    """From now on SIGINT and SIGTERM cut the run short; it still cleans up and reports."""
-    task = asyncio.current_task()
-    assert task is not None
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)

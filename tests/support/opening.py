@@ -1,0 +1,25 @@
+"""A store with chores of one's choosing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from holdfast.core import SystemClock, TimeOrderedIds
+from holdfast.store import Store
+from holdfast.store.chores import Chore
+from holdfast.store.store import Machinery
+from holdfast.store.urls import open_engine
+
+
+@asynccontextmanager
+async def store_with(url: str, chores: Sequence[Chore]) -> AsyncIterator[Store]:
+    """An open store whose idle lane does these chores and no others."""
+    clock = SystemClock()
+    machinery = await asyncio.to_thread(
+        lambda: Machinery(open_engine(url, clock), read_only=False, chores=chores),
+    )
+    store = Store(machinery, "default", clock, TimeOrderedIds(clock))
+    try:
+        yield store
+    finally:
+        await store.close()
