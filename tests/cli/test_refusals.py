@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -91,21 +93,37 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A temporary folder whose path is short enough for a socket, wherever the tests' own files are."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("number", [2, 15])
 def test_a_signal_ends_a_command_and_leaves_nothing(
-    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, scratch: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path / "data")
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    monkeypatch.setenv("TMPDIR", str(scratch))
     with started("sessions", "tail", "one", "--data", str(tmp_path / "data")) as process:
         assert process.stdout is not None
         assert "note" in process.stdout.readline()
-        assert list((tmp_path / "scratch").iterdir())
+        assert list(scratch.iterdir())
         process.send_signal(number)
         _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (128 + number, "")
-    assert list((tmp_path / "scratch").iterdir()) == []
+    assert list(scratch.iterdir()) == []
+
+
+def test_temporary_files_may_lie_deeper_than_a_socket_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "data")
+    deep = tmp_path / ("deep" * 30)
+    deep.mkdir()
+    monkeypatch.setenv("TMPDIR", str(deep))
+    with started("sessions", "ls", "--data", str(tmp_path / "data")) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err, "one" in out) == (0, "", True)
 
 
 @pytest.mark.parametrize(

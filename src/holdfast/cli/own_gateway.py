@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvicorn
@@ -11,6 +13,9 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import Store
 
+LONGEST_FOLDER = 75
+"""A Unix socket's whole path may have 103 bytes everywhere; our folder's and the socket's names come on top."""
+
 
 class _Quiet(uvicorn.Server):
     """uvicorn without its hands on the signals: they are the command's."""
@@ -18,6 +23,15 @@ class _Quiet(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
         yield
+
+
+@contextlib.contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder for the socket that only this user may enter: among the temporary files, or in /tmp if those lie too
+    deep for a socket."""
+    fits = len(os.fsencode(tempfile.gettempdir())) <= LONGEST_FOLDER
+    with tempfile.TemporaryDirectory(prefix="holdfast-", dir=None if fits else "/tmp") as folder:
+        yield Path(folder)
 
 
 @contextlib.asynccontextmanager

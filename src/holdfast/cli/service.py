@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -198,14 +197,14 @@ def _of_its_tenant(where: Where, url: str) -> str:
 @contextlib.asynccontextmanager
 async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
-    from holdfast.cli.own_gateway import serving_on
+    from holdfast.cli.own_gateway import private_folder, serving_on
     from holdfast.store import open_store
 
     async with await open_store(where.store_url, tenant=where.tenant, read_only=not writes) as store:
         if writes and store.engine.name == "sqlite":
             await store.declare_all_dead()
-        with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-            socket = Path(folder) / "socket"
+        with private_folder() as folder:
+            socket = folder / "socket"
             async with (
                 serving_on(store, socket, where.data if where.data.is_dir() else None),
                 _client("http://localhost", store.engine.url, socket) as own,
