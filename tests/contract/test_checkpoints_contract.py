@@ -101,6 +101,8 @@ async def test_keyed_checkpoints_snapshots_and_compactions_are_made_once(store: 
         *(store.checkpoints.compact("s", "sum", last_seq=2, idempotency_key="z") for _ in range(8))
     )
     assert len(set(checkpoints)) == 1
+    for made_at_once in (checkpoints, snapshots, compactions):
+        assert sum(not each.replayed for each in made_at_once) == 1
     assert all(each == snapshots[0] for each in snapshots)
     assert all(each == compactions[0] for each in compactions)
     made = ["checkpoint_created", "snapshot_saved", "compacted", "checkpoint_created"]
@@ -204,9 +206,11 @@ async def test_writes_that_are_run_again_after_a_lost_answer_are_one(store: Stor
         await store.append("s", numbered(3))
 
     again = replace(store.checkpoints, workers=Twice(store.checkpoints.workers, meanwhile))
-    assert (await again.create("s", "c")).seq == 2
-    assert (await again.save_snapshot("s", {"n": 1})).last_seq == 4
+    created = await again.create("s", "c")
+    saved = await again.save_snapshot("s", {"n": 1})
     made = await again.compact("s", "sum", last_seq=2)
+    assert (created.seq, saved.last_seq) == (2, 4)
+    assert not (created.replayed or saved.replayed or made.replayed)
     assert made.document == "sum"
     mine = [name for name in await types_of(store, "s") if name != "number"]
     assert mine == ["checkpoint_created", "snapshot_saved", "compacted", "checkpoint_created"]

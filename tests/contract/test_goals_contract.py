@@ -71,6 +71,7 @@ async def test_the_same_goal_by_name_is_there_and_another_is_a_conflict(store: S
 async def test_a_keyed_goal_is_added_once_and_its_retry_is_told_the_first_result(store: Store) -> None:
     made = await asyncio.gather(*(store.goals.add("s", "g", idempotency_key="k") for _ in range(8)))
     assert {goal.goal_id for goal in made} == {"goal-001"}
+    assert sum(not goal.replayed for goal in made) == 1
     await store.goals.update("s", "goal-001", {"status": "completed"})
     assert await store.goals.add("s", "g", idempotency_key="k") == made[0]
     others: list[Call] = [
@@ -133,6 +134,7 @@ async def test_the_same_spawn_and_the_same_end_again_change_nothing(store: Store
 async def test_keyed_sub_agents_are_spawned_and_end_once(store: Store) -> None:
     made = await asyncio.gather(*(store.agents.spawn("s", "t", 1, idempotency_key="k") for _ in range(8)))
     assert len({agent.agent_id for agent in made}) == 1
+    assert sum(not agent.replayed for agent in made) == 1
     name = made[0].agent_id
     assert (await store.agents.spawn("s", "t", 1, idempotency_key="k2")).agent_id != name
     ended = await asyncio.gather(*(store.agents.complete("s", name, result=1, idempotency_key="end") for _ in range(8)))
@@ -219,9 +221,11 @@ async def test_writes_that_are_run_again_after_a_lost_answer_are_one(store: Stor
 
     goals = replace(store.goals, workers=Twice(store.goals.workers, meanwhile))
     agents = replace(store.agents, workers=Twice(store.agents.workers, meanwhile))
-    assert (await goals.add("s", "g")).goal_id == "goal-001"
+    added = await goals.add("s", "g")
+    assert (added.goal_id, added.replayed) == ("goal-001", False)
     await goals.update("s", "goal-001", {"status": "completed"})
     spawned = await agents.spawn("s", "t", {"n": 1})
+    assert not spawned.replayed
     await agents.complete("s", spawned.agent_id, result=1)
     mine = [name for name in await types_of(store, "s") if name != "goal_added"]
     assert mine == ["goal_updated", "agent_spawned", "agent_completed"]

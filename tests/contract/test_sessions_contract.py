@@ -75,6 +75,21 @@ async def test_a_session_that_began_with_an_append_is_described_later(store: Sto
     await assert_verified(store, "s")
 
 
+async def test_an_agent_that_is_not_named_stays_what_it_is(store: Store) -> None:
+    await store.keys.resolve("k", session_id="s", agent="pilot")
+    for _ in range(2):
+        assert (await store.sessions.create("s", user_id="ada")).session.agent == "pilot"
+    assert (await store.sessions.get("s")).user_id == "ada"
+    assert (await store.sessions.create("s", user_id="ada", agent="pilot")).session.agent == "pilot"
+    with pytest.raises(Conflict):
+        await store.sessions.create("s", user_id="ada", agent="main")
+    assert (await store.sessions.create("t")).session.agent == "main"
+    assert (await store.sessions.create("t", agent="main")).session.agent == "main"
+    await store.keys.resolve("k2", session_id="u", agent="pilot")
+    assert (await store.sessions.create("u", agent="main")).session.agent == "main"
+    await assert_verified(store, "s", "t", "u")
+
+
 async def test_twenty_creators_at_once_make_one_session(store_url: str) -> None:
     async with await open_store(store_url) as one, await open_store(store_url) as two:
         made = await asyncio.gather(*(s.sessions.create("s", user_id="ada") for s in (one, two) for _ in range(10)))

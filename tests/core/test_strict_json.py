@@ -28,6 +28,8 @@ REFUSED = [
     (b"[" * 100_000, "depth"),
     (b"[[]," * 65 + b"1" + b"]" * 65, "depth"),
     (b'{"a":[],"b":' * 65 + b"1" + b"}" * 65, "depth"),
+    (b'{"a":[],"b":[' * 33 + b"1" + b"]}" * 33, "depth"),
+    (b'"' + b'\\"' * 500_000 + b"[" * 65, "syntax"),
     (b"9" * 4301, "digits"),
     (b"", "syntax"),
     (b"{", "syntax"),
@@ -50,6 +52,7 @@ KEPT: list[tuple[bytes, Any]] = [
     (b"[" * 64 + b"]" * 64, None),
     (b"[" + b"[1]," * 5_000 + b"{}]", None),
     (b"[[]," * 63 + b"[]" + b"]" * 63, None),
+    (b'{"a":[],"b":[' * 32 + b"1" + b"]}" * 32, None),
     (b'"' + b"[" * 500 + b'"', "[" * 500),
     (b'"\\"' + b"[" * 500 + b'"', '"' + "[" * 500),
     (b"9" * 4300, None),
@@ -80,6 +83,15 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_is_dumped_parses_to_the_same(value: Any) -> None:
     assert strict_json.parse(strict_json.dump(value)) == value
+
+
+def test_what_is_shown_may_be_deeper_than_what_is_kept() -> None:
+    value: Any = 1
+    for _ in range(70):
+        value = [value]
+    assert json.loads(strict_json.encode(value)) == value
+    with pytest.raises(InvalidJson):
+        strict_json.dump(value)
 
 
 @given(VALUES)

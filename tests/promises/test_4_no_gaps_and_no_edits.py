@@ -81,6 +81,22 @@ async def test_an_identity_without_an_event_is_found(store_url: str) -> None:
         assert await store.verification.files() == ["session s has an identity for event 7, which is not there"]
 
 
+async def test_identities_are_looked_through_a_page_at_a_time(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One read over all of a large store would be ended after 5 s, and be taken for damage."""
+    monkeypatch.setattr("holdfast.store.verify.IDENTITIES", 7)
+    async with await open_store(store_url) as store:
+        for name in ("a", "b", "c"):
+            await store.append(name, [NewEvent("t", n, event_id=f"{n:02d}") for n in range(10)])
+        assert await store.verification.files() == []
+        change(store_url, "DELETE FROM transcript_events WHERE event_id IN ('00', '05', '09')")
+        found = await store.verification.files()
+        assert sorted(found) == [
+            f"session {name} has an identity for event {seq}, which is not there"
+            for name in ("a", "b", "c")
+            for seq in (1, 10, 6)
+        ]
+
+
 async def test_an_exchanged_tail_does_not_pass_for_the_original(store_url: str) -> None:
     """Whoever rewrites the whole chain still cannot keep the head hash that was noted elsewhere."""
     async with await open_store(store_url) as store:

@@ -113,3 +113,18 @@ async def test_two_appending_processes_miss_and_reorder_nothing(store_url: str) 
 @pytest.mark.parametrize("run", [1, 2, 3])
 async def test_six_appending_processes_miss_and_reorder_nothing(store_url: str, run: int) -> None:
     assert await follow_processes(store_url, 6, 960) == (5_760, 0, 0)
+
+
+async def test_the_last_follower_to_leave_leaves_nobody_reading(store: Store) -> None:
+    """Whenever it leaves, also as news comes: a second reader would give everybody who comes later everything twice."""
+    hub = store.feed.hubs.here()
+    for turns in range(8):
+        with hub.subscribe(None):
+            await hub.ready()
+            await asyncio.sleep(0.05)
+            hub.heard()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            while any(task.get_name() == "holdfast-feed" for task in asyncio.all_tasks()):
+                await asyncio.sleep(0)

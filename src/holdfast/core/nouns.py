@@ -127,7 +127,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a session is to reach."""
+    """What a session is to reach; `replayed` if the call that was to add it found it there."""
 
     goal_id: str
     description: str
@@ -135,11 +135,12 @@ class Goal:
     priority: str
     created_at: int
     completed_at: int | None = None
+    replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SubAgent:
-    """An agent at work for a session."""
+    """An agent at work for a session; `replayed` if the call that was to report it found it there."""
 
     agent_id: str
     type: str
@@ -148,22 +149,27 @@ class SubAgent:
     spawned_at: int
     completed_at: int | None = None
     result: Any = None
+    replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A named point in the log to branch from or restore to."""
+    """A named point in the log to branch from or restore to; `replayed` if the call that was to make it found it."""
 
     checkpoint_id: str
     name: str
     seq: int
     reason: str
     created_at: int
+    replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What stands for the events from `first_seq` to `last_seq`: a compaction's summary, or a saved document."""
+    """What stands for the events from `first_seq` to `last_seq`: a compaction's summary, or a saved document.
+
+    `replayed` if the call that was to make it found it there.
+    """
 
     seq: int
     first_seq: int
@@ -171,6 +177,7 @@ class Snapshot:
     kind: str
     document: Any
     created_at: int
+    replayed: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ from holdfast.core.errors import InvalidJson
 MAX_DEPTH = 64
 MAX_DIGITS = 4300
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
-_TOO_DEEP = re.compile(rb"[\[{]{%d}" % (MAX_DEPTH + 1))
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
+"""A string, or what begins one and never ends: trying again at each of its quotes would take for ever."""
+_TOO_DEEP = b"[" * (MAX_DEPTH + 1)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_ALIKE = bytes.maketrans(b"{}", b"[]")
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
@@ -53,15 +55,22 @@ def check(raw: bytes) -> Checked:
 
 
 def dump(value: Any) -> bytes:
-    """Compact JSON bytes for a value; InvalidJson if it has none."""
+    """Compact JSON bytes for a value that is to be kept; InvalidJson if it has none, or is nested too deeply."""
+    raw = encode(value)
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        _check_depth(raw)
+    return raw
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON bytes for a value, however deep: what is shown may hold what is kept; InvalidJson if it has none."""
     try:
         raw = _encode(value)
     except (TypeError, OverflowError, UnicodeEncodeError, ValueError, RecursionError):
         raw = _dump_slowly(value)
     # msgspec writes NaN and Infinity as null: the value would change quietly.
-    if b"null" in raw or raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+    if b"null" in raw:
         _dump_slowly(value)
-        _check_depth(raw)
     return raw
 
 
@@ -90,7 +99,7 @@ def _dump_slowly(value: Any) -> bytes:
     except UnicodeEncodeError:
         raise InvalidJson("text with a lone surrogate cannot be stored", reason="surrogate") from None
     except RecursionError:
-        raise InvalidJson("nested too deeply", reason="depth") from None
+        raise _too_deep() from None
     except (TypeError, ValueError) as error:
         reason = "not_finite" if "JSON compliant" in str(error) else "not_json"
         raise InvalidJson(f"not a JSON value: {error}", reason=reason) from None
@@ -144,13 +153,17 @@ def _finite(text: str) -> float:
 
 def _check_depth(raw: bytes) -> None:
     """Take away the innermost brackets as often as levels are allowed; what then still closes is too deep."""
-    brackets = _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    brackets = _STRING.sub(b"", raw).translate(_ALIKE, _NOT_BRACKETS)
     for _ in range(MAX_DEPTH):
-        if _TOO_DEEP.search(brackets):
+        if _TOO_DEEP in brackets:
             break
-        shorter = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        shorter = brackets.replace(b"[]", b"")
         if len(shorter) == len(brackets):
             break
         brackets = shorter
-    if b"[]" in brackets or b"{}" in brackets or _TOO_DEEP.search(brackets):
-        raise InvalidJson(f"nested more than {MAX_DEPTH} levels deep", reason="depth")
+    if b"[]" in brackets or _TOO_DEEP in brackets:
+        raise _too_deep()
+
+
+def _too_deep() -> InvalidJson:
+    return InvalidJson(f"nested more than {MAX_DEPTH} levels deep", reason="depth")

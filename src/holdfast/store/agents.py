@@ -1,6 +1,7 @@
 """Sub-agents: those at work for a session, from their spawning to their end."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from holdfast.core import SubAgent, strict_json, types
@@ -45,7 +46,8 @@ class SubAgents(Part):
                 there = AGENTS.get(tx, head.session_no, name)
                 known = find_replays(tx, head, [event])
                 if there is not None and _same(there, body, "type", "task"):
-                    return as_agent(name, there)
+                    ours = bool(known) and known[0].event_id == event.event_id
+                    return replace(as_agent(name, there), replayed=not ours)
                 if known:
                     first_body(known[0], types.AGENT_SPAWNED)  # erased, for it left no sub-agent
                 if there is not None:

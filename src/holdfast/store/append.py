@@ -13,7 +13,7 @@ from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import Recorded, Tx
 from holdfast.store.prepare import Prepared
 from holdfast.store.projection import DEFAULT_AGENT
-from holdfast.store.reading import Head, existing_head, head_of, read
+from holdfast.store.reading import Head, existing_head, head_of, stretch
 from holdfast.store.replay import Known, find_replays, look_up, without_twins
 
 MAX_MISSED = 100
@@ -95,7 +95,7 @@ def check_lease(tx: Tx, head: Head, lease: Lease) -> None:
 
 def stale(tx: Tx, head: Head, session_id: str, expected_seq: int) -> StaleWriter:
     """The refusal of a writer that expected another head, with the first of what it missed."""
-    missed = read(tx, head, expected_seq, None, MAX_MISSED) if expected_seq < head.seq else []
+    missed = stretch(tx, head, expected_seq, None, MAX_MISSED).events if expected_seq < head.seq else []
     return StaleWriter(
         f"session {session_id!r} is at seq {head.seq}, not {expected_seq}",
         session_id=session_id,
@@ -121,7 +121,7 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
 
 def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
-    session_no, seq, prev = head
+    session_no, seq, prev, _ = head
     size = 0
     rows: list[tuple[Any, ...]] = []
     identities: list[tuple[Any, ...]] = []

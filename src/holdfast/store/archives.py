@@ -14,7 +14,7 @@ from holdfast.store.chores import makes_room
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.indexing import ask_scrub
 from holdfast.store.part import Part
-from holdfast.store.reading import checked
+from holdfast.store.reading import STRETCH_BYTES, checked, fitting
 
 PAGE = 1_000
 
@@ -37,6 +37,7 @@ ON_THEIR_WAY = """
     FROM transcript_events e
     JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq <= ?4 ORDER BY e.seq LIMIT ?3"""
+NEXT_SIZES = "SELECT length(payload) FROM {} WHERE session_no = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
 SIZES = "SELECT seq, length(payload) FROM archived_events WHERE session_no = ?1 ORDER BY seq LIMIT ?2"
 PURGING = """
     UPDATE archives SET purged_at = ?2, document = ?3, state = 'purging' WHERE session_no = ?1 AND state = 'kept'"""
@@ -121,11 +122,17 @@ class Archives(Part):
         return await self.get(session_id)
 
     def _page(self, tx: Tx, archived: Archived, after: int) -> Sequence[Row]:
-        rows = tx.all(EVENTS, archived.session_no, after, PAGE)
-        if len(rows) < PAGE:
+        wanted = min(PAGE, archived.events - after)
+        if archived.size_bytes > STRETCH_BYTES:
+            place = (archived.session_no, after)
+            sizes = tx.all(NEXT_SIZES.format("archived_events"), *place, wanted)
+            sizes += tx.all(NEXT_SIZES.format("transcript_events"), *place, wanted - len(sizes))
+            wanted = fitting((size for (size,) in sizes), STRETCH_BYTES) or wanted
+        rows = tx.all(EVENTS, archived.session_no, after, wanted)
+        if len(rows) < wanted:
             seen = rows[-1][0] if rows else after
-            rows += tx.all(ON_THEIR_WAY, archived.session_no, seen, PAGE - len(rows), archived.events)
-        expected = list(range(after + 1, min(after + PAGE, archived.events) + 1))
+            rows += tx.all(ON_THEIR_WAY, archived.session_no, seen, wanted - len(rows), archived.events)
+        expected = list(range(after + 1, after + wanted + 1))
         if [row[0] for row in rows] != expected:
             now = get_archive(tx, self.tenant, archived.session_id)
             if now is not None and now.purged_at is not None:

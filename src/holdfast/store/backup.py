@@ -17,6 +17,8 @@ from holdfast.store.store import Store, open_store
 from holdfast.store.urls import sqlite_path
 from holdfast.store.verify import Verified
 
+PART = ".part"
+
 Told = Callable[[str, int, int], None]
 """Told what is going on, how much of it is done, and of how much."""
 
@@ -76,13 +78,21 @@ def _restore_postgres(path: Path, url: str, told: Callable[[int, int], None]) ->
     backup.restore(path, url, told)
 
 
+def remove_unfinished(path: Path) -> None:
+    """Remove what a backup to this path left beside it when it was cut off."""
+    if path.parent.is_dir():
+        for each in path.parent.iterdir():
+            if each.name.startswith(f".{path.name}{PART}"):
+                each.unlink(missing_ok=True)
+
+
 def _beside(path: Path, hint: str) -> Path:
     """Where to write what is to stand at a path; InvalidInput if something stands there."""
     if path.exists():
         raise InvalidInput(f"{path} exists already", hint=hint)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.part")
+        beside = path.with_name(f".{path.name}{PART}")
         beside.unlink(missing_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"cannot write to {path.parent}: {error.strerror}") from error

@@ -5,6 +5,7 @@ exists, together with a checkpoint of the log as it was before; the events it su
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast.core import Checkpoint, Snapshot, strict_json, types
@@ -50,7 +51,8 @@ class Checkpoints(Part):
             known = known_before(tx, head, draft)
             if known is not None:
                 asked = {"checkpointId": checkpoint_id, "name": name, "seq": seq, "reason": MANUAL}
-                return _first(known, {member: value for member, value in asked.items() if value is not None})
+                first = _first(known, {member: value for member, value in asked.items() if value is not None})
+                return replace(first, replayed=known.event_id != draft.event_id)
             at = head.seq if seq is None else check_seq(seq, head)
             if CHECKPOINTS.get(tx, head.session_no, chosen) is not None:
                 raise Conflict(f"there is a checkpoint {chosen!r} already", checkpoint_id=chosen)
@@ -91,7 +93,7 @@ class Checkpoints(Part):
             if known is not None:
                 asked = {"document": document} if last_seq is None else {"document": document, "lastSeq": last_seq}
                 _check_same(known, types.SNAPSHOT_SAVED, asked)
-                return snapshot_at(tx, head, known.seq)
+                return replace(snapshot_at(tx, head, known.seq), replayed=known.event_id != draft.event_id)
             last = head.seq if last_seq is None else check_seq(last_seq, head)
             body = {"document": document, "firstSeq": 1, "lastSeq": last}
             return self._put_snapshot(tx, session_id, head, [with_body(draft, body)], body)
@@ -127,7 +129,7 @@ class Checkpoints(Part):
             if known is not None:
                 asked = {"summary": summary, "firstSeq": first_seq, "lastSeq": last_seq}
                 _check_same(known, types.COMPACTED, asked)
-                return snapshot_at(tx, head, known.seq)
+                return replace(snapshot_at(tx, head, known.seq), replayed=known.event_id != drafts[0].event_id)
             if expected_seq not in (None, head.seq):
                 raise stale(tx, head, session_id, expected_seq or 0)
             if check_seq(first_seq, head) > check_seq(last_seq, head):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
 from holdfast.store.projection import Projection
-from holdfast.store.reading import PAGE, Head, read
+from holdfast.store.reading import PAGE, Head, stretch
 
 HIDDEN = b"hidden"
 
@@ -26,7 +26,7 @@ async def derive(
 
     def fold(tx: Tx) -> None:
         nonlocal after  # here, and not by the caller: a read that is run again must not add its events twice
-        if events := read(tx, head, after, None, PAGE):
+        if events := stretch(tx, head, after, None, PAGE).events:
             projection.add(replace(each, erased=HIDDEN) if each.seq in hide else each for each in events)
             after = events[-1].seq
 

@@ -212,6 +212,8 @@ class Engine(Protocol):
     feed_order: FeedOrder
     feed_end_sql: str
     """The cursor after every event that a feed could have read by now."""
+    moment_sql: str | None
+    """The moment of a snapshot (see `moments`); None if `moment` tells it."""
     text: TextSql
 
     def writer(self) -> Writer:
@@ -220,6 +222,10 @@ class Engine(Protocol):
 
     def reader(self) -> Reader:
         """A new connection for reads."""
+        ...
+
+    def moment(self) -> str | None:
+        """The moment (see `moments`), told at once and on any thread; None if only a snapshot can tell."""
         ...
 
     def announce(self) -> None:

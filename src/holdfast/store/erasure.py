@@ -9,7 +9,7 @@ import contextlib
 import copy
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ class _Target(NamedTuple):
     hash: bytes
     type: str
     digest: bytes
+    size: int
+    erased: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +134,13 @@ class Erasure(Part):
         now = existing_head(tx, self.tenant, session_id)
         if get_facts(tx, now.session_no).held:
             raise LegalHold(f"session {session_id!r} is under legal hold", session_id=session_id)
-        fresh = [found for found in _events(tx, now, seqs) if found.erased is None]
+        fresh = [found for found in map(_target, _events(tx, now, seqs)) if not found.erased]
         if not fresh:
             return True
         tail = read(tx, now, head.seq, None, END)
         if any(each.type == types.EVENTS_ERASED for each in tail):
             return False
-        tx.run_many(ERASE, [(now.session_no, each.seq, b"", _target(each).digest) for each in fresh])
+        tx.run_many(ERASE, [(now.session_no, each.seq, b"", each.digest) for each in fresh])
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
         append(tx, self.tenant, session_id, [event])
@@ -146,7 +148,7 @@ class Erasure(Part):
         assert size is not None
         if any(each.type in FOLDS for each in fresh):
             _write_again(tx, self.tenant, now.session_no, copy.deepcopy(derived).add(tail))
-        tx.run(PUT_SIZE, now.session_no, size[0] - sum(len(each.payload) for each in fresh))
+        tx.run(PUT_SIZE, now.session_no, size[0] - sum(each.size for each in fresh))
         tx.leave_no_trace()
         return True
 
@@ -200,11 +202,13 @@ def _check_seqs(seqs: Iterable[int]) -> tuple[int, ...]:
 
 def _target(event: Event) -> _Target:
     digest = event.erased or hashlib.sha256(event.payload).digest()
-    return _Target(event.seq, event.event_id, event.hash, event.type, digest)
+    erased = event.erased is not None
+    return _Target(event.seq, event.event_id, event.hash, event.type, digest, len(event.payload), erased)
 
 
-def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> list[Event]:
-    return [read(tx, head, check_seq(seq, head) - 1, seq + 1, 1)[0] for seq in seqs]
+def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
+    for seq in seqs:
+        yield read(tx, head, check_seq(seq, head) - 1, seq + 1, 1)[0]
 
 
 def _write_again(tx: Tx, tenant: str, session_no: int, derived: Projection) -> None:

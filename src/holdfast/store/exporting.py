@@ -21,7 +21,7 @@ from holdfast.store.keys import routes_to
 from holdfast.store.memory_rows import Name
 from holdfast.store.part import Part
 from holdfast.store.portable import ArchiveWriter, SessionHeader, SessionWriter, Totals, write_archive
-from holdfast.store.reading import Head, existing_head, read
+from holdfast.store.reading import Head, existing_head, stretch
 from holdfast.store.rows import GET_USES
 
 PAGE = 500
@@ -89,7 +89,7 @@ class Exporting(Part):
 
         def next_page(tx: Tx) -> list[Event]:
             existing_head(tx, self.tenant, session_id)  # SessionGone, rather than a gap, if it was deleted meanwhile
-            return read(tx, head, after, None, PAGE)
+            return stretch(tx, head, after, None, PAGE).events
 
         def add(events: list[Event]) -> None:
             for event in events:

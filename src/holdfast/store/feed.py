@@ -14,21 +14,24 @@ from holdfast.core import Event
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
-from holdfast.store.hub import Cursor, Entry, Hub
+from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
 from holdfast.store.part import Part, Workers
-from holdfast.store.reading import EVENT, checked, existing_head, read
+from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, stretch
 
-PAGE = 1_000
+SMALL = 4 * 1024
+"""Bytes of a payload that is read at once; where there are larger ones, it is first seen how many fit a page."""
+
 PAGE_SQL = f"""
     SELECT {{cursor}}, s.tenant, s.session_id,
       e.seq > s.copied_seq AND s.life <> 'arriving' AND (r.session_no IS NULL OR e.seq > r.last_seq),
-      {EVENT}, CASE WHEN r.session_no IS NULL THEN p.hash ELSE r.last_hash END
+      length(e.payload), {EVENT.replace("e.payload", "CASE WHEN length(e.payload) <= ?4 THEN e.payload END")},
+      CASE WHEN r.session_no IS NULL THEN p.hash ELSE r.last_hash END
     FROM transcript_events e
     JOIN sessions s ON s.session_no = e.session_no
     LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
     LEFT JOIN archives r ON r.session_no = e.session_no
-    WHERE {{after}} ORDER BY {{order}} LIMIT {PAGE}"""
+    WHERE {{after}} ORDER BY {{order}} LIMIT ?3"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,28 @@ class Hubs:
             self._by_loop[loop] = Hub(self.page, self.end)
         return self._by_loop[loop]
 
+    def lag(self) -> float:
+        """The seconds by which the hub that is furthest behind has not read what there is."""
+        return max((hub.lag for hub in tuple(self._by_loop.values())), default=0.0)
+
     def published(self, recorded: list[Recorded]) -> None:
         """A lane has committed these; called from the lane's thread."""
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded)
 
-    async def page(self, cursor: Cursor) -> list[Entry]:
+    async def page(self, cursor: Cursor) -> Page:
         """What follows a cursor in the store's order."""
-        rows = await self._workers.read(lambda tx: tx.all(self._page_sql, *cursor))
-        return [_entry(row) for row in rows]
+
+        def run(tx: Tx) -> Page:
+            rows = tx.all(self._page_sql, *cursor, PAGE, SMALL)
+            fit = fitting((row[5] for row in rows), PAGE_BYTES)
+            ended = fit is None and len(rows) < PAGE
+            rows = rows[:fit]
+            if any(row[5] > SMALL for row in rows):
+                rows = tx.all(self._page_sql, *cursor, len(rows), END)
+            return Page([_entry(row) for row in rows], ended)
+
+        return await self._workers.read(run)
 
     async def end(self) -> Cursor:
         """The cursor after everything that is there now."""
@@ -97,7 +113,7 @@ class Feed(Part):
         hub = self.hubs.here()
 
         def stored(tx: Tx) -> list[Event]:
-            return read(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE)
+            return stretch(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE).events
 
         with hub.subscribe(name) as bell:
             while True:
@@ -119,7 +135,7 @@ class Feed(Part):
                 bell.clear()
                 entries = hub.ring_after(place)
                 if entries is None:
-                    entries = await self.hubs.page(place)
+                    entries = (await self.hubs.page(place)).entries
                 for entry in entries:
                     place = entry.cursor
                     if entry.tenant == self.tenant and entry.event is not None:
@@ -150,4 +166,4 @@ class Feed(Part):
 
 def _entry(row: Row) -> Entry:
     """The row as an entry; what was copied from elsewhere, or is on its way out, is not news."""
-    return Entry((row[0], row[1]), row[2], row[3], checked(row[5:]) if row[4] else None)
+    return Entry((row[0], row[1]), row[2], row[3], checked(row[6:]) if row[4] else None)

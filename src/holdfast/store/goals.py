@@ -1,6 +1,7 @@
 """Goals: what a session is to reach, each change an event."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from holdfast.core import Goal, types
@@ -47,14 +48,15 @@ class Goals(Part):
             head = head_of(tx, self.tenant, session_id)
             known = known_before(tx, head, draft) if head is not None else None
             if known is not None:
-                return _first_result(known, body, goal_id)
+                first = _first_result(known, body, goal_id)
+                return replace(first, replayed=known.event_id != draft.event_id)
             number = GOALS.next_number(tx, head.session_no) if head is not None else 1
             name = goal_id or _free_name(tx, head, number)
             child = new_goal(number, body, draft.created_at)
             there = GOALS.get(tx, head.session_no, name) if head is not None else None
             if there is not None:
                 if there.document["description"] == description and goal_id is not None:
-                    return as_goal(name, there)
+                    return replace(as_goal(name, there), replayed=True)
                 raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
             event = with_body(draft, {"goalId": name, **body})
             append(tx, self.tenant, session_id, [event], create=create)

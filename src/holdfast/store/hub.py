@@ -1,23 +1,33 @@
 """The hub: what one event loop's subscribers share.
 
 It tails the whole-store feed once for all of them, keeps the recent part in memory, and rings the bell of whoever
-has something new. Bells are hints: a subscriber always decides by its own cursor what it has not seen, so a lost or
-doubled ring changes nothing, and the hub looks once a second by itself.
+has something new. What is kept, and what a subscriber takes of it at a time, is bounded by number and by bytes; the
+rest is read from the database. Bells are hints: a subscriber always decides by its own cursor what it has not seen,
+so a lost or doubled ring changes nothing, and the hub looks once a second by itself.
 """
 
 import asyncio
 import contextlib
 import logging
+import time
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.core import Event, HoldfastError, types
 from holdfast.store.engine import Recorded
+from holdfast.store.reading import fitting
 
+PAGE = 1_000
+"""Entries that are read at once."""
+PAGE_BYTES = 2 * 1024 * 1024
+"""What the payloads that are taken at once have together, unless it is one event."""
 RING = 8_192
+RING_BYTES = 16 * 1024 * 1024
 TAIL = 256
+TAIL_BYTES = 256 * 1024
 LOOK_SECONDS = 1.0
 
 Cursor = tuple[int, int]
@@ -35,13 +45,57 @@ class Entry:
     session_id: str
     event: Event | None
 
+    @property
+    def size(self) -> int:
+        """The bytes of its payload."""
+        return 0 if self.event is None else len(self.event.payload)
+
+
+class Page(NamedTuple):
+    """Entries that follow one another, and whether there were no more."""
+
+    entries: list[Entry]
+    ended: bool
+
+
+class Tail:
+    """A session's newest events without a gap, as many as there is room for."""
+
+    __slots__ = ("_bytes", "events")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._bytes = 0
+
+    def add(self, event: Event) -> bool:
+        """Take the event, unless it is there already."""
+        events = self.events
+        if events and event.seq <= events[-1].seq:
+            return False
+        if events and (event.seq != events[-1].seq + 1 or event.type == types.EVENTS_ERASED):
+            self._drop(len(events))
+        events.append(event)
+        self._bytes += len(event.payload)
+        if len(events) > 2 * TAIL or self._bytes > 2 * TAIL_BYTES:
+            surplus = max(len(events) - TAIL, 0)
+            rest = sum(len(each.payload) for each in events[surplus:])
+            while rest > TAIL_BYTES:
+                rest -= len(events[surplus].payload)
+                surplus += 1
+            self._drop(surplus)
+        return True
+
+    def _drop(self, number: int) -> None:
+        self._bytes -= sum(len(event.payload) for event in self.events[:number])
+        del self.events[:number]
+
 
 class Hub:
     """The subscribers of one loop; every method but `published` is called on that loop."""
 
     def __init__(
         self,
-        page: Callable[[Cursor], Awaitable[list[Entry]]],
+        page: Callable[[Cursor], Awaitable[Page]],
         end: Callable[[], Awaitable[Cursor]],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -50,11 +104,18 @@ class Hub:
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         self._bells: defaultdict[SessionName | None, set[asyncio.Event]] = defaultdict(set)
-        self._tails: dict[SessionName, list[Event]] = {}
+        self._tails: dict[SessionName, Tail] = {}
         self._ring: list[Entry] = []
         self._ring_cursors: list[Cursor] = []
+        self._ring_bytes = 0
         self._start: Cursor = (0, 0)
         self._tailer: asyncio.Task[None] | None = None
+        self._at_end = 0.0
+
+    @property
+    def lag(self) -> float:
+        """Seconds since it last had read all there was; it looks once a second, and with nobody there it has no lag."""
+        return 0.0 if self._tailer is None else time.monotonic() - self._at_end
 
     @contextlib.contextmanager
     def subscribe(self, session: SessionName | None) -> Iterator[asyncio.Event]:
@@ -62,6 +123,7 @@ class Hub:
         bell = asyncio.Event()
         self._bells[session].add(bell)
         if self._tailer is None:
+            self._at_end = time.monotonic()
             self._tailer = self._loop.create_task(self._tail(), name="holdfast-feed")
         try:
             yield bell
@@ -81,15 +143,17 @@ class Hub:
     def recent(self, session: SessionName, after: int) -> list[Event]:
         """The session's next events if they are in memory without a gap; nothing says nothing."""
         tail = self._tails.get(session)
-        if not tail or not tail[0].seq <= after + 1 <= tail[-1].seq:
+        if tail is None or not tail.events or not tail.events[0].seq <= after + 1 <= tail.events[-1].seq:
             return []
-        return tail[after + 1 - tail[0].seq :]
+        return tail.events[after + 1 - tail.events[0].seq :]
 
     def ring_after(self, cursor: Cursor) -> list[Entry] | None:
-        """The entries after a cursor, or None if the ring begins later than that."""
+        """The next entries after a cursor, none at the end; or None if the ring begins later than that."""
         if not self._ready.is_set() or cursor < self._start:
             return None
-        return self._ring[bisect_right(self._ring_cursors, cursor) :]
+        first = bisect_right(self._ring_cursors, cursor)
+        entries = self._ring[first : first + PAGE]
+        return entries[: fitting((entry.size for entry in entries), PAGE_BYTES)]
 
     def published(self, recorded: list[Recorded]) -> None:
         """A lane has committed these; called from the lane's thread."""
@@ -114,16 +178,12 @@ class Hub:
         bells = self._bells.get(session)
         if not bells:
             return
-        tail = self._tails.setdefault(session, [])
-        if tail and event.seq <= tail[-1].seq:
-            return
-        if tail and (event.seq != tail[-1].seq + 1 or event.type == types.EVENTS_ERASED):
-            tail.clear()
-        tail.append(event)
-        if len(tail) > 2 * TAIL:
-            del tail[:TAIL]
-        for bell in bells:
-            bell.set()
+        tail = self._tails.get(session)
+        if tail is None:
+            tail = self._tails[session] = Tail()
+        if tail.add(event):
+            for bell in bells:
+                bell.set()
 
     async def _tail(self) -> None:
         while True:
@@ -132,13 +192,16 @@ class Hub:
                     self._start = cursor = await self._end()
                     self._ready.set()
                 self._wake.clear()
-                entries = await self._page(cursor)
+                entries, ended = await self._page(cursor)
+                if ended:
+                    self._at_end = time.monotonic()
                 if entries:
                     cursor = entries[-1].cursor
                     self._take(entries)
                 else:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), LOOK_SECONDS)
+                        async with asyncio.timeout(LOOK_SECONDS):  # wait_for may not notice that it is cancelled
+                            await self._wake.wait()
             except HoldfastError as error:
                 log.warning("the live feed could not read the store: %s", error)
                 await asyncio.sleep(LOOK_SECONDS)
@@ -146,10 +209,9 @@ class Hub:
     def _take(self, entries: list[Entry]) -> None:
         self._ring += entries
         self._ring_cursors += [entry.cursor for entry in entries]
-        if len(self._ring) > 2 * RING:
-            self._start = self._ring_cursors[-RING - 1]
-            del self._ring[:-RING]
-            del self._ring_cursors[:-RING]
+        self._ring_bytes += sum(entry.size for entry in entries)
+        if len(self._ring) > 2 * RING or self._ring_bytes > 2 * RING_BYTES:
+            self._shorten()
         if any(entry.event is not None and entry.event.type == types.EVENTS_ERASED for entry in entries):
             self._forget()
         for entry in entries:
@@ -158,11 +220,21 @@ class Hub:
         for bell in self._bells.get(None, ()):
             bell.set()
 
+    def _shorten(self) -> None:
+        kept = fitting((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
+        surplus = len(self._ring) - min(kept, RING)
+        if surplus:
+            self._start = self._ring_cursors[surplus - 1]
+            del self._ring[:surplus]
+            del self._ring_cursors[:surplus]
+            self._ring_bytes = sum(entry.size for entry in self._ring)
+
     def _forget(self) -> None:
         """Something was erased: what was read before may still say it, so it is read again."""
         self._start = self._ring_cursors[-1]
         self._ring.clear()
         self._ring_cursors.clear()
+        self._ring_bytes = 0
 
     def _stop(self) -> None:
         if self._tailer is not None:
@@ -171,4 +243,5 @@ class Hub:
         self._ready.clear()
         self._ring.clear()
         self._ring_cursors.clear()
+        self._ring_bytes = 0
         self._tails.clear()

@@ -21,6 +21,7 @@ from typing import Any
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed, StoreUnavailable
 from holdfast.store.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.engine import Damage, Recorded, Tx, Writer
+from holdfast.store.tally import Tally
 
 MAX_WRITES = 256
 MAX_WEIGHT = 2_000
@@ -76,6 +77,7 @@ class Lane:
     ) -> None:
         self.commits = 0
         self.waiting = 0
+        self.tally = Tally()
         self.failure: HoldfastError | None = None
         self._writer = writer
         self._published = published
@@ -213,6 +215,7 @@ class Lane:
         else:
             self._chores.went_well(chore, more=more and committing)
             if recorded and committing:
+                self.tally.events += len(recorded)
                 self._published(recorded)
 
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
@@ -287,6 +290,7 @@ class Lane:
             writer.commit()
             self._commit_seconds = time.monotonic() - began
             self._answered = done
+            self.tally.committed(done, self._commit_seconds)
         except _Spoiled:
             writer.rollback()
             return self._commit_group(batch, guarded=True)
@@ -378,6 +382,8 @@ class Lane:
 
     def _settle(self, batch: list[Write]) -> None:
         """Acknowledge: one call per loop, then tell the feeds."""
+        recorded = [entry for write in batch if write.error is None for entry in write.recorded]
+        self._count(batch, len(recorded))
         by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
         for write in batch:
             by_loop.setdefault(write.loop, []).append(write)
@@ -386,9 +392,14 @@ class Lane:
                 loop.call_soon_threadsafe(self._answer, writes)
             except RuntimeError:  # the loop was closed; its callers are gone
                 self.waiting -= len(writes)
-        recorded = [entry for write in batch if write.error is None for entry in write.recorded]
         if recorded:
             self._published(recorded)
+
+    def _count(self, batch: list[Write], events: int) -> None:
+        self.tally.events += events
+        for write in batch:
+            if isinstance(write.error, HoldfastError) and write.error.status >= 500:
+                self.tally.failed(write.error.code)
 
     def _answer(self, writes: list[Write]) -> None:
         self.waiting -= len(writes)

@@ -1,7 +1,8 @@
 """The lock that keeps a store's file to one server: a file beside it, locked for as long as the server lives.
 
 The kernel lets go of it when the process ends, however it ends. What is written in it, pid and URL, tells others
-where the server is; it is empty when there is none.
+where the server is; it is empty when there is none. Only the store's owner can read it, so a server can leave a token
+for the owner's own commands there, which goes into no message.
 """
 
 import fcntl
@@ -25,6 +26,7 @@ class StoreLock:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            os.fchmod(self._file, 0o600)
         except OSError as error:
             raise StoreUnavailable(
                 f"cannot use {self.path}: {error.strerror}", hint="name a folder that can be written"
@@ -65,7 +67,7 @@ def holder_of(path: Path) -> dict[str, Any]:
 
 def in_use(path: Path) -> StoreInUse:
     """The refusal that names the holder."""
-    holder = holder_of(path)
+    holder = {name: value for name, value in holder_of(path).items() if name != "token"}
     if not holder:
         return StoreInUse(f"another server that is just starting holds {path}", lock=str(path))
     if "url" not in holder:

@@ -75,7 +75,7 @@ def read_only_meta(tx: Tx, engine: str) -> str:
     if found < newest(engine):
         raise SchemaUnknown(
             f"the store has schema {found}, this Holdfast needs {newest(engine)}",
-            hint="start a gateway on it once",
+            hint="holdfast db migrate brings it up to date; a gateway does so when it starts",
         )
     row = tx.one(GET, "store_id")
     if row is None:

@@ -1,9 +1,11 @@
 """Reading the log back, checked.
 
 A read re-derives the hash of every event it returns, and compares the seqs it found with the head it saw. It raises
-Corrupt rather than return less, or other, than was written.
+Corrupt rather than return less, or other, than was written. Whoever goes through a log takes a stretch of it at a
+time, bounded by number and by bytes, because a single event may be large.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.core import Event, HoldfastError
@@ -12,9 +14,11 @@ from holdfast.core.errors import Corrupt, NotFound, SessionArriving, SessionGone
 from holdfast.store.engine import Row, Tx
 
 PAGE = 2_000
+STRETCH_BYTES = 1024 * 1024
+"""What the payloads of a stretch have together, unless it is one event."""
 END = 2**63 - 1
 
-HEAD = "SELECT session_no, head_seq, head_hash, life FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+HEAD = "SELECT session_no, head_seq, head_hash, size_bytes, life FROM sessions WHERE tenant = ?1 AND session_id = ?2"
 EVENT = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, e.erased"
 COLUMNS = f"{EVENT}, p.hash"
 SOURCE = """
@@ -24,6 +28,9 @@ SOURCE = """
     WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"""
 FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"
 BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
+SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"
+SIZES_FORWARD = f"{SIZES} ORDER BY e.seq LIMIT ?4"
+SIZES_BACKWARD = f"{SIZES} ORDER BY e.seq DESC LIMIT ?4"
 
 
 class Head(NamedTuple):
@@ -32,6 +39,15 @@ class Head(NamedTuple):
     session_no: int
     seq: int
     hash: bytes
+    size: int = END
+    """The bytes of all its payloads, or more."""
+
+
+class Stretch(NamedTuple):
+    """Events that follow one another, oldest first, and whether there are no more of those that were asked for."""
+
+    events: list[Event]
+    ended: bool
 
 
 def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
@@ -39,9 +55,9 @@ def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
     row = tx.one(HEAD, tenant, session_id)
     if row is None:
         return None
-    if row[3] != "live":
-        raise absent(session_id, row[3])
-    return Head._make(row[:3])
+    if row[4] != "live":
+        raise absent(session_id, row[4])
+    return Head._make(row[:4])
 
 
 def absent(session_id: str, life: str) -> HoldfastError:
@@ -69,18 +85,56 @@ def read(
     *,
     newest: bool = False,
 ) -> list[Event]:
-    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest."""
-    low, high = max(after, 0), min(END if before is None else before, head.seq + 1)
+    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest.
+
+    All of them, however large; of other types than those asked for, no more than a stretch is held.
+    """
+    low, high, most_bytes = after, before, None if types is None else STRETCH_BYTES
     found: list[Event] = []
-    while len(found) < limit and high - low > 1:
+    while len(found) < limit:
         wanted = min(PAGE, limit - len(found)) if types is None else PAGE
-        rows = tx.all(BACKWARD if newest else FORWARD, head.session_no, low, high, wanted)
-        _check_dense(head, rows, low, high, wanted, newest=newest)
-        events = [checked(row) for row in rows]
-        low, high = (low, events[-1].seq) if newest else (events[-1].seq, high)
-        found += events if types is None else [event for event in events if event.type in types]
-    found = found[:limit]
-    return found[::-1] if newest else found
+        events, ended = stretch(tx, head, low, high, wanted, newest=newest, most_bytes=most_bytes)
+        if events:
+            low, high = (low, events[0].seq) if newest else (events[-1].seq, high)
+        end = 0 if newest else len(found)
+        found[end:end] = events if types is None else [event for event in events if event.type in types]
+        if ended:
+            break
+    return found[-limit:] if newest else found[:limit]
+
+
+def stretch(
+    tx: Tx,
+    head: Head,
+    after: int,
+    before: int | None,
+    limit: int,
+    *,
+    newest: bool = False,
+    most_bytes: int | None = STRETCH_BYTES,
+) -> Stretch:
+    """The same, but only as many as have `most_bytes` together, and at least one if there is any."""
+    low, high = max(after, 0), min(END if before is None else before, head.seq + 1)
+    wanted = min(limit, high - low - 1)
+    if wanted < 1:
+        return Stretch([], high - low <= 1)
+    if most_bytes is not None and head.size > most_bytes:
+        sizes = tx.all(SIZES_BACKWARD if newest else SIZES_FORWARD, head.session_no, low, high, wanted)
+        wanted = fitting((size for (size,) in sizes), most_bytes) or wanted
+    rows = tx.all(BACKWARD if newest else FORWARD, head.session_no, low, high, wanted)
+    _check_dense(head, rows, low, high, wanted, newest=newest)
+    events = [checked(row) for row in rows]
+    return Stretch(events[::-1] if newest else events, wanted == high - low - 1)
+
+
+def fitting(sizes: Iterable[int], most_bytes: int) -> int | None:
+    """How many of the first of these have so many bytes together, at least one; None if all of them do."""
+    total = 0
+    for number, size in enumerate(sizes):
+        total += size
+        if total > most_bytes and number:
+            return number
+    return None
 
 
 def checked(row: Row) -> Event:
@@ -98,8 +152,7 @@ def checked(row: Row) -> Event:
     return Event(seq, event_id, type_, payload, created_at, hash_, parent_id, key, erased)
 
 
-def _check_dense(head: Head, rows: list[Row], low: int, high: int, wanted: int, *, newest: bool) -> None:
-    expected = min(wanted, high - low - 1)
+def _check_dense(head: Head, rows: list[Row], low: int, high: int, expected: int, *, newest: bool) -> None:
     seqs = [row[0] for row in rows]
     dense = list(range(high - 1, high - 1 - expected, -1)) if newest else list(range(low + 1, low + 1 + expected))
     if seqs != dense:

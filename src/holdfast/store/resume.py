@@ -11,22 +11,26 @@ from holdfast.store.checkpoints import newest_snapshot
 from holdfast.store.effects import unresolved_of
 from holdfast.store.engine import Tx
 from holdfast.store.goals import goals_of
-from holdfast.store.reading import existing_head, read
+from holdfast.store.reading import existing_head, stretch
 from holdfast.store.sessions import get
 from holdfast.store.state import as_state, current
 
 DEFAULT_TAIL = 200
 MAX_TAIL = 2_000
+TAIL_BYTES = 16 * 1024 * 1024
 
 
 def resume(tx: Tx, tenant: str, session_id: str, limit: int = DEFAULT_TAIL) -> Resumed:
-    """The session as it is now, with at most `limit` of the newest events after its snapshot."""
+    """The session as it is now, with at most `limit` of the newest events after its snapshot.
+
+    Fewer, but one at least, if they would have more than 16 MB together; `complete` says whether these are all.
+    """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_TAIL:
         raise InvalidInput(f"limit must be 1 to {MAX_TAIL}, not {limit}")
     head = existing_head(tx, tenant, session_id)
     snapshot = newest_snapshot(tx, head)
     after = snapshot.last_seq if snapshot else 0
-    events = read(tx, head, after, None, limit, newest=True)
+    events = stretch(tx, head, after, None, limit, newest=True, most_bytes=TAIL_BYTES).events
     return Resumed(
         session=get(tx, tenant, session_id),
         snapshot=snapshot,

@@ -20,15 +20,19 @@ from holdfast.store.words import Query, parse_query, snippet, texts
 MAX_PAGE = 100
 MAX_TYPES = 100
 END = 2**63 - 1
+SMALL = 64 * 1024
+"""Bytes of a payload that is read together with others."""
 
 FIND = f"""
-    SELECT e.pos, s.session_id, {COLUMNS}
+    SELECT e.pos, s.session_id,
+      {COLUMNS.replace("e.payload", f"CASE WHEN length(e.payload) <= {SMALL} THEN e.payload END")}
     FROM event_text t CROSS JOIN transcript_events e CROSS JOIN sessions s
     LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
     WHERE {{matches}} AND t.rowid < ?2 AND e.pos = t.rowid AND e.erased IS NULL
       AND s.session_no = e.session_no AND s.tenant = ?3 AND s.life = 'live' {{narrower}}
     ORDER BY t.rowid DESC LIMIT ?4"""
+PAYLOAD = "SELECT payload FROM transcript_events WHERE pos = ?1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ class Search(Part):
             arguments += types
             narrower.append(f"AND i.type IN ({', '.join(f'?{n}' for n in range(first, len(arguments) + 1))})")
         rows = tx.all(FIND.format(matches=text.matches, narrower=" ".join(narrower)), *arguments)
-        read = [_hit(row, asked) for row in rows[:limit]]
+        read = [_hit(_whole(tx, row), asked) for row in rows[:limit]]
         return Found(
             tuple(hit for hit in read if isinstance(hit, Hit)),
             f"{self.engine.store_id}.{rows[limit - 1][0]}" if len(rows) > limit else None,
@@ -154,6 +158,15 @@ def _check_types(types: Iterable[str]) -> list[str]:
     if not 1 <= len(wanted) <= MAX_TYPES:
         raise InvalidInput(f"types must be 1 to {MAX_TYPES} types, not {len(wanted)}", hint="None finds every type")
     return wanted
+
+
+def _whole(tx: Tx, row: Row) -> Row:
+    """The row with its payload, however large: one of those at a time."""
+    if row[5] is not None:
+        return row
+    payload = tx.one(PAYLOAD, row[0])
+    assert payload is not None
+    return (*row[:5], payload[0], *row[6:])
 
 
 def _hit(row: Row, asked: Query) -> Hit | Damaged:

@@ -14,7 +14,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Row, Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared
+from holdfast.store.prepare import Prepared, with_body
 from holdfast.store.projection import (
     DEFAULT_AGENT,
     SessionFacts,
@@ -28,6 +28,7 @@ from holdfast.store.reading import absent, existing_head, head_of
 from holdfast.store.rows import get_facts, put_facts
 
 MAX_PAGE = 500
+END = 2**63 - 1
 CREATE_KEY = types.SESSION_CREATED
 STATUSES = ("active", "completed", "failed", "cancelled", "interrupted", "archived")
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
@@ -69,13 +70,16 @@ class Sessions(Part):
         session_id: str | None = None,
         *,
         user_id: str | None = None,
-        agent: str = DEFAULT_AGENT,
+        agent: str | None = None,
         initial: Any = None,
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
         parent_session: str | None = None,
     ) -> Created:
-        """Describe a session, making it if need be; Conflict if it was described otherwise before."""
+        """Describe a session, making it if need be; Conflict if it was described otherwise before.
+
+        An agent that is not named is the one that the session has, or the ordinary one.
+        """
         chosen = check_session_id(session_id) if session_id is not None else self.ids()
         if user_id is not None:
             check_name(user_id, "a user id")
@@ -83,7 +87,7 @@ class Sessions(Part):
             check_session_id(parent_session)
         body = strict_json.plain(
             {
-                "agent": check_name(agent, "an agent's name"),
+                "agent": check_name(DEFAULT_AGENT if agent is None else agent, "an agent's name"),
                 "userId": user_id,
                 "initial": initial,
                 "metadata": check_object({} if metadata is None else metadata, "metadata"),
@@ -91,16 +95,20 @@ class Sessions(Part):
                 "parentSession": parent_session,
             }
         )
-        event = self.own_event(types.SESSION_CREATED, body)._replace(idempotency_key=CREATE_KEY)
+        draft = self.own_event(types.SESSION_CREATED, body)._replace(idempotency_key=CREATE_KEY)
 
         def write(tx: Tx) -> Created:
-            new = head_of(tx, self.tenant, chosen) is None
+            head = head_of(tx, self.tenant, chosen)
+            new, said, event = head is None, body, draft
+            if agent is None and head is not None:
+                said = {**body, "agent": get_facts(tx, head.session_no).agent}
+                event = with_body(draft, said)
             try:
                 appended = append(tx, self.tenant, chosen, [event])
             except IdempotencyConflict:
                 raise Conflict(f"session {chosen!r} was created before with another body", session_id=chosen) from None
             if not appended.replayed:
-                describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
+                describe(tx, self.tenant, chosen, lambda facts: created(facts, said))
             elif appended.event_ids == (event.event_id,):  # an earlier run of this write made it
                 new = appended.first_seq == 1
             return Created(get(tx, self.tenant, chosen), new)
@@ -116,11 +124,9 @@ class Sessions(Part):
         """One page of the sessions that fit, newest first."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
             raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit}")
-        before = 2**63 - 1 if cursor is None else _cursor(cursor)
-        sql, values = select(check_filter(chosen or Filter()), self.tenant, before)
-        rows = await self.workers.read(lambda tx: tx.all(f"{sql} LIMIT {limit + 1}", *values))
-        more = str(rows[limit - 1][-1]) if len(rows) > limit else None
-        return SessionPage([as_session(row) for row in rows[:limit]], more)
+        before = END if cursor is None else _cursor(cursor)
+        asked = check_filter(chosen or Filter())
+        return await self.workers.read(lambda tx: page(tx, self.tenant, asked, before, limit))
 
     async def patch_metadata(
         self, session_id: str, patch: Mapping[str, Any], *, idempotency_key: str | None = None
@@ -196,6 +202,14 @@ def get(tx: Tx, tenant: str, session_id: str) -> Session:
     return as_session(row)
 
 
+def page(tx: Tx, tenant: str, chosen: Filter, before: int = END, limit: int = MAX_PAGE) -> SessionPage:
+    """The newest sessions that fit, of those before a place in the list."""
+    sql, values = select(chosen, tenant, before)
+    rows = tx.all(f"{sql} LIMIT {limit + 1}", *values)
+    more = str(rows[limit - 1][-1]) if len(rows) > limit else None
+    return SessionPage([as_session(row) for row in rows[:limit]], more)
+
+
 def select(chosen: Filter, tenant: str, before: int) -> tuple[str, list[Any]]:
     """The statement that lists what fits, newest first, and its arguments."""
     values: list[Any] = [tenant, before]
@@ -269,4 +283,4 @@ def as_session(row: Row) -> Session:
 def _cursor(text: str) -> int:
     if not isinstance(text, str) or not text.isascii() or not text.isdigit() or len(text) > 19:
         raise InvalidInput(f"{text!r:.80} is not a cursor of this list", hint="use the cursor of the page before")
-    return min(int(text), 2**63 - 1)
+    return min(int(text), END)

@@ -4,7 +4,7 @@ The version counts the patches. A patch with an expected version is refused, wit
 came first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from holdfast.core import Lease, State, strict_json, types
@@ -14,9 +14,13 @@ from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
 from holdfast.store.projection import Projection, StateFacts, patched
-from holdfast.store.reading import Head, existing_head, head_of, read
+from holdfast.store.reading import PAGE, Head, existing_head, head_of, stretch
 from holdfast.store.replay import find_replays
 from holdfast.store.rows import GET_STATE, PUT_STATE
+
+Check = Callable[[Tx, Head | None, StateFacts], None]
+"""Refuses a patch, by raising, for what it sees in the transaction that would make it; without a head, for that
+there is no such session yet."""
 
 
 class States(Part):
@@ -43,8 +47,12 @@ class States(Part):
         lease: Lease | None = None,
         idempotency_key: str | None = None,
         create: bool = True,
+        check: Check | None = None,
     ) -> State:
-        """The state after merging the patch into it; StaleState if it is not at the expected version."""
+        """The state after merging the patch into it; StaleState if it is not at the expected version.
+
+        A retry under the same key is told the first result, whatever is expected or checked.
+        """
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
@@ -67,6 +75,8 @@ class States(Part):
                     check_lease(tx, head, lease)
             elif expected_version not in (None, 0):
                 raise stale(as_state(session_id, facts), expected_version)
+            if check is not None:
+                check(tx, head, facts)
             append(tx, self.tenant, session_id, [event])
             after = patched(facts, body, event.created_at)
             session_no = head.session_no if head else existing_head(tx, self.tenant, session_id).session_no
@@ -84,8 +94,12 @@ def current(tx: Tx, head: Head) -> StateFacts:
 
 def first_result(tx: Tx, head: Head, session_id: str, seq: int) -> State:
     """The state as the patch at this seq left it: what a retry of that patch is told."""
-    events = read(tx, head, 0, seq + 1, seq, frozenset({types.STATE_UPDATED}))
-    return as_state(session_id, Projection().add(events).state)
+    derived, after = Projection(), 0
+    while after < seq:
+        events = stretch(tx, head, after, seq + 1, PAGE).events
+        derived.add(each for each in events if each.type == types.STATE_UPDATED)
+        after = events[-1].seq
+    return as_state(session_id, derived.state)
 
 
 def as_state(session_id: str, facts: StateFacts) -> State:

@@ -13,9 +13,11 @@ from holdfast.store.agents import SubAgents
 from holdfast.store.append import append
 from holdfast.store.archives import Archives, purge_step
 from holdfast.store.attachments import Attachments
+from holdfast.store.audit import Audit
 from holdfast.store.checkpoints import Checkpoints
 from holdfast.store.chores import Chore
 from holdfast.store.deletion import Deletion, move_step
+from holdfast.store.duties import Duties
 from holdfast.store.effects import Effects
 from holdfast.store.engine import Engine, Recorded, Tx
 from holdfast.store.erasure import Erasure
@@ -30,10 +32,11 @@ from holdfast.store.keys import Keys
 from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
 from holdfast.store.memories import Memories
+from holdfast.store.moments import Moments
 from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.readers import Readers
-from holdfast.store.reading import PAGE, existing_head, read
+from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, read, stretch
 from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
@@ -41,6 +44,7 @@ from holdfast.store.sessions import Sessions
 from holdfast.store.state import States
 from holdfast.store.sweep import sweep_step
 from holdfast.store.tasks import Tasks
+from holdfast.store.tokens import Tokens
 from holdfast.store.urls import open_engine
 from holdfast.store.usage import Usages
 from holdfast.store.verify import Verification
@@ -128,8 +132,12 @@ class Store:
         self.importing = Importing(*parts, machinery.engine)
         self.memories = Memories(*parts, machinery.engine)
         self.attachments = Attachments(*parts)
+        self.tokens = Tokens(*parts)
+        self.audit = Audit(*parts)
+        self.duties = Duties(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
+        self.moments = Moments(machinery.engine, machinery)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
@@ -141,6 +149,21 @@ class Store:
     def failure(self) -> StoreFailed | None:
         """Why the store no longer acknowledges writes, or None."""
         return self._machinery.failure()
+
+    @property
+    def lanes(self) -> Sequence[Lane]:
+        """Those that write; none, if it was opened for reading."""
+        return self._machinery.lanes
+
+    @property
+    def feed_lag(self) -> float:
+        """The seconds by which this process's live feeds are behind."""
+        return self._machinery.hubs.lag()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading alone."""
+        return not self._machinery.lanes
 
     def for_tenant(self, tenant: str) -> "Store":
         """Another tenant's view; closing either closes both."""
@@ -196,6 +219,35 @@ class Store:
             if len(page) < PAGE or len(found) == limit:
                 return found
             after = page[-1].seq
+
+    async def stretch(
+        self,
+        session_id: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = PAGE,
+        newest: bool = False,
+        most_bytes: int = STRETCH_BYTES,
+    ) -> Stretch:
+        """The first of the events with after < seq < before, or with `newest` the last: as many as fit `most_bytes`.
+
+        At least one if there is any, however large; for those who go through a log that may not fit in memory.
+        """
+        check_session_id(session_id)
+        for number, name in ((after, "after"), (before, "before"), (limit, "limit"), (most_bytes, "most_bytes")):
+            _check_count(number, name)
+        return await self._machinery.read(
+            lambda tx: stretch(
+                tx,
+                existing_head(tx, self.tenant, session_id),
+                after,
+                before,
+                limit,
+                newest=newest,
+                most_bytes=most_bytes,
+            )
+        )
 
     async def newest(
         self,

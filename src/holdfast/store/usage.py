@@ -12,6 +12,7 @@ from holdfast.store.projection import UsageDay, more_usage, usage_day
 from holdfast.store.reading import existing_head
 from holdfast.store.rows import PUT_USAGE, usage_row
 
+END_DAY = 2**31
 COUNTS = "calls, input_tokens, output_tokens, cached_tokens, cost_micros"
 SUMS = ", ".join(f"CAST(coalesce(sum(u.{name}), 0) AS BIGINT)" for name in COUNTS.split(", "))
 GET = f"SELECT {COUNTS} FROM usage WHERE session_no = ?1 AND day = ?2 AND model = ?3"
@@ -76,13 +77,18 @@ class Usages(Part):
         check_session_id(session_id)
         return await self.workers.read(lambda tx: total_of(tx, existing_head(tx, self.tenant, session_id).session_no))
 
-    async def by_day(self, first_day: int = 0, end_day: int = 2**31) -> list[UsageRow]:
+    async def by_day(self, first_day: int = 0, end_day: int = END_DAY) -> list[UsageRow]:
         """The tenant's usage by day and model, from the first day to before the end."""
         for day in (first_day, end_day):
             if isinstance(day, bool) or not isinstance(day, int) or not abs(day) < 2**63:
                 raise InvalidInput(f"a day is a whole number, counted from 1970, not {day!r:.80}")
-        rows = await self.workers.read(lambda tx: tx.all(TOTALS, self.tenant, first_day, end_day))
-        return [UsageRow(*UsageDay(row[0], row[1]), Usage(*row[2:])) for row in rows]
+        return await self.workers.read(lambda tx: used_by_day(tx, self.tenant, first_day, end_day))
+
+
+def used_by_day(tx: Tx, tenant: str, first_day: int = 0, end_day: int = END_DAY) -> list[UsageRow]:
+    """The tenant's usage by day and model, from the first day to before the end."""
+    rows = tx.all(TOTALS, tenant, first_day, end_day)
+    return [UsageRow(*UsageDay(row[0], row[1]), Usage(*row[2:])) for row in rows]
 
 
 def total_of(tx: Tx, session_no: int) -> Usage:

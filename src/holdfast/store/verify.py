@@ -13,7 +13,7 @@ from holdfast.core.chain import GENESIS
 from holdfast.core.errors import Corrupt, HoldfastError, InvalidJson, NotFound
 from holdfast.core.ids import check_session_id
 from holdfast.store.derive import derive
-from holdfast.store.engine import Engine, Tx
+from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.part import Part
 from holdfast.store.projection import Projection
 from holdfast.store.reading import Head, existing_head
@@ -21,11 +21,18 @@ from holdfast.store.rows import read_part, tags_of
 
 LAST = "SELECT coalesce(max(seq), 0) FROM transcript_events WHERE session_no = ?1"
 HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
+IDENTITIES = 50_000
+MOST_STRAYS = 20
+LAST_IDENTITY = """
+    SELECT event_id, session_no FROM (
+      SELECT event_id, session_no FROM transcript_event_identities
+      WHERE (event_id, session_no) > (?1, ?2) ORDER BY event_id, session_no LIMIT ?3) page
+    ORDER BY event_id DESC, session_no DESC LIMIT 1"""
 STRAY_IDENTITIES = """
     SELECT s.session_id, i.seq FROM transcript_event_identities i
     JOIN sessions s ON s.session_no = i.session_no
     LEFT JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq AND e.event_id = i.event_id
-    WHERE e.seq IS NULL LIMIT 20"""
+    WHERE (i.event_id, i.session_no) > (?1, ?2) AND (i.event_id, i.session_no) <= (?3, ?4) AND e.seq IS NULL LIMIT ?5"""
 SESSIONS = """
     SELECT session_id FROM sessions
     WHERE tenant = ?1 AND session_no > ?2 AND life = 'live' ORDER BY session_no LIMIT 500"""
@@ -103,10 +110,27 @@ class Verification(Part):
         """What is wrong with the database as a whole: what its engine finds, and identities without an event."""
         try:
             found = await asyncio.to_thread(self.engine.check)
-            rows = await self.workers.read(lambda tx: tx.all(STRAY_IDENTITIES))
+            strays = await self._strays()
         except HoldfastError as error:
             return [error.message]
-        return found + [f"session {row[0]} has an identity for event {row[1]}, which is not there" for row in rows]
+        return found + [f"session {name} has an identity for event {seq}, which is not there" for name, seq in strays]
+
+    async def _strays(self) -> list[Row]:
+        """Identities without an event, some of them; a page at a time, since no read may take long."""
+        found: list[Row] = []
+        after: Row = ("", 0)
+
+        def page(tx: Tx) -> tuple[Row | None, list[Row]]:
+            last = tx.one(LAST_IDENTITY, *after, IDENTITIES)
+            return last, [] if last is None else tx.all(STRAY_IDENTITIES, *after, *last, MOST_STRAYS)
+
+        while len(found) < MOST_STRAYS:
+            last, strays = await self.workers.read(page)
+            if last is None:
+                break
+            found += strays
+            after = last
+        return found
 
     def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection) -> Head:
         """Compare the rows with what the events say; the head as it is now, and no more if that has moved on."""

@@ -14,6 +14,7 @@ from holdfast.core.errors import (
     Busy,
     Corrupt,
     EngineRefused,
+    InvalidInput,
     StorageFull,
     StoreFailed,
     StoreUnavailable,
@@ -106,16 +107,23 @@ def explain(error: Exception) -> HoldfastError:
             return StoreUnavailable(f"a read was ended after {READ_LIMIT}", hint="ask for less at a time")
         case psycopg.errors.DataCorrupted() | psycopg.errors.IndexCorrupted():
             return Corrupt(f"the database is damaged: {text}")
+        case psycopg.DataError():
+            return InvalidInput(f"the database cannot keep this: {text}")
         case psycopg.OperationalError():
             return StoreUnavailable(f"the database cannot be reached: {text}")
         case _:
             return StoreFailed(f"the database refused: {text}")
 
 
-def refused_by_server(error: Exception) -> bool:
-    """Whether the server answered with an error, and goes on; anything else says nothing about what it did."""
+def was_refused(error: Exception) -> bool:
+    """Whether the server answered with an error, and goes on, or was not even asked because a value cannot be sent.
+
+    Anything else says nothing about what the server did.
+    """
     code = error.sqlstate if isinstance(error, psycopg.Error) else None
-    return code is not None and not code.startswith(("08", "57P"))
+    if code is None:
+        return isinstance(error, psycopg.DataError)
+    return not code.startswith(("08", "57P"))
 
 
 def _show(connection: Connection, setting: str) -> str:

@@ -17,6 +17,10 @@ from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
 
 MIGRATE_LOCK = lock_number("migrate")
+FIGURES = """
+    SELECT pg_database_size(current_database()), coalesce((
+      SELECT max(extract(epoch FROM clock_timestamp() - xact_start))::float8 FROM pg_stat_activity
+      WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()), 0)"""
 
 
 class PostgresEngine:
@@ -31,6 +35,7 @@ class PostgresEngine:
         order="e.xid, e.pos",
     )
     feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
+    moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
 
     def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
@@ -61,6 +66,10 @@ class PostgresEngine:
         """A new connection for reads."""
         return PostgresReader(lambda: connect(self._url, read_only=True))
 
+    def moment(self) -> str | None:
+        """Only the server can tell."""
+        return None
+
     def announce(self) -> None:
         """Tell the other processes soon."""
         self._notices.announce()
@@ -81,10 +90,14 @@ class PostgresEngine:
             raise explain(error) from error
 
     def figures(self) -> dict[str, Any]:
-        """Sizes for status pages."""
-        with connect(self._url, read_only=True) as connection:
-            row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-        return {"sizeBytes": row[0] if row else None}
+        """The size, and since when the oldest open transaction that writes has kept the feed from going on."""
+        try:
+            with connect(self._url, read_only=True) as connection:
+                row = connection.execute(FIGURES).fetchone()
+        except psycopg.Error as error:
+            raise explain(error) from error
+        assert row is not None
+        return {"sizeBytes": row[0], "feedHeldSeconds": row[1]}
 
     def close(self) -> None:
         """End the notices; the writers and readers are closed already."""

@@ -19,8 +19,8 @@ from holdfast.store.postgres.connection import (
     dollars,
     explain,
     lock_number,
-    refused_by_server,
     together,
+    was_refused,
 )
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
@@ -136,7 +136,7 @@ class PostgresWriter:
     def damage(self, error: Exception, *, committing: bool) -> Damage:
         """A lost connection leaves a commit's outcome unknown; what the server itself refused, it rolled back."""
         lost = self._connection.closed or self._connection.broken
-        return Damage.DISCONNECTED if lost or not refused_by_server(error) else Damage.NONE
+        return Damage.DISCONNECTED if lost or not was_refused(error) else Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
         """The error as a caller should see it."""

@@ -24,6 +24,7 @@ from holdfast.store.sqlite.mounts import check_file_system
 from holdfast.store.sqlite.room import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
+from holdfast.store.sqlite.versions import Versions
 from holdfast.store.sqlite.writer import SqliteWriter
 
 APPLICATION_ID = 0x486F6C64  # "Hold"
@@ -37,6 +38,7 @@ class SqliteEngine:
     readers = 2
     feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
+    moment_sql: str | None = None
     text = TEXT
 
     def __init__(
@@ -54,6 +56,7 @@ class SqliteEngine:
         self._clock = clock
         self._room: Room | None = None
         self._writer: SqliteWriter | None = None
+        self._versions = Versions(lambda: self._connect(query_only=True))
         check_file_system(path)
         if path.is_dir():
             raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
@@ -77,6 +80,10 @@ class SqliteEngine:
     def reader(self) -> Reader:
         """A new connection for reads."""
         return SqliteReader(self._connect(query_only=True), self._clock)
+
+    def moment(self) -> str | None:
+        """The version of the file, which every commit changes."""
+        return self._versions.now()
 
     def announce(self) -> None:
         """Other processes look by themselves once a second."""
@@ -114,6 +121,7 @@ class SqliteEngine:
 
     def close(self) -> None:
         """The writer and readers closed the file already."""
+        self._versions.close()
 
     def _open_for_writing(self, reserve: Reserve, wal_limit_pages: int) -> None:
         create_private(self.path)
