@@ -1,0 +1,28 @@
+"""The hook agent: how a program reports to a session service. It needs core, and the HTTP client when it connects."""
+
+from holdfast.client.agent import HookAgent
+from holdfast.client.blocking import HookAgentBlocking
+from holdfast.client.errors import (
+    AgentClosed,
+    EntriesRefused,
+    NotDelivered,
+    ServiceAway,
+    ServiceRefused,
+    SpoolFull,
+    SpoolUnavailable,
+)
+from holdfast.client.resumed import PastEvent, Resumed
+
+__all__ = [
+    "AgentClosed",
+    "EntriesRefused",
+    "HookAgent",
+    "HookAgentBlocking",
+    "NotDelivered",
+    "PastEvent",
+    "Resumed",
+    "ServiceAway",
+    "ServiceRefused",
+    "SpoolFull",
+    "SpoolUnavailable",
+]

@@ -1,0 +1,197 @@
+"""The service goes away, the program is killed: everything that was accepted arrives, once and in order."""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.client.gate import CutOff, Gate, Seen, let_through, problem
+from tests.client.looking import actions, ask, free_port, numbers, spools, until
+from tests.gateway.process import Running, running
+
+from holdfast.client import HookAgent, HookAgentBlocking
+
+ROOT = Path(__file__).parents[2]
+
+
+async def test_a_service_that_comes_later_gets_all_of_it(tmp_path: Path) -> None:
+    port = free_port()
+    async with HookAgent("early", url=f"http://127.0.0.1:{port}") as agent:
+        assert agent.resumed is None
+        await agent.create_session("ada")
+        goal = await agent.add_goal("be there")
+        for n in range(500):
+            await agent.log_action("step", {"n": n})
+        await agent.update_goal(goal, "completed")
+        until(lambda: agent.trouble is not None)
+        with running(tmp_path / "data", port=port) as service:
+            await agent.flush(30)
+            assert (agent.trouble, agent.spooled, agent.refused) == (None, 0, 0)
+            assert numbers(service.url, "early") == list(range(500))
+            found = ask(service.url, "/api/sessions/early")
+            assert (found["metadata"]["userId"], found["state"]["goals"][0]["status"]) == ("ada", "completed")
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.long)])
+async def test_a_service_that_is_killed_again_and_again_has_each_action_once(tmp_path: Path, kills: int) -> None:
+    chance = random.Random(20261115)
+    port = free_port()
+    logged = 0
+    async with HookAgent("stream", url=f"http://127.0.0.1:{port}") as agent:
+        for _ in range(kills):
+            with running(tmp_path / "data", port=port) as service:
+                await agent.flush(30)
+                for _ in range(chance.randint(50, 300)):
+                    await agent.log_action("step", {"n": logged})
+                    if logged % 50 == 0:
+                        await agent.update_state({"step": logged})
+                    logged += 1
+                    await asyncio.sleep(0.001)
+                service.process.kill()
+        with running(tmp_path / "data", port=port) as service:
+            await agent.flush(30)
+            assert numbers(service.url, "stream") == list(range(logged))
+            version = ask(service.url, "/api/state/stream")["version"]
+            assert version == (logged + 49) // 50
+            assert agent.refused == 0
+
+
+async def test_an_answer_that_is_lost_is_asked_for_again_and_changes_nothing(gate: Gate) -> None:
+    chance = random.Random(7)
+
+    def lose_some(seen: Seen) -> CutOff | None:
+        return CutOff() if chance.random() < 0.4 else None
+
+    async with HookAgent("lost-answers", url=gate.url) as agent:
+        gate.decide = lose_some
+        for n in range(5):
+            await agent.log_action("step", {"n": n})
+            await agent.update_state({"n": n})
+            goal = await agent.add_goal(f"goal {n}")
+            await agent.update_goal(goal, "completed")
+            helper = await agent.spawn_agent("helper", n)
+            await agent.complete_agent(helper, n)
+        await agent.create_session("ada")
+        await agent.flush(30)
+        gate.decide = let_through
+        assert agent.refused == 0
+        assert len(gate.seen) > 31
+    found = ask(gate.url, "/api/state/lost-answers")
+    assert numbers(gate.url, "lost-answers") == list(range(5))
+    assert (found["version"], found["n"], len(found["goals"]), len(found["agents"])) == (5, 4, 5, 5)
+    assert ask(gate.url, "/api/sessions/lost-answers/resume")["session"]["headSeq"] == 31
+
+
+@pytest.mark.parametrize("cycles", [5, pytest.param(30, marks=pytest.mark.long)])
+def test_a_killed_program_loses_nothing_that_it_logged(tmp_path: Path, spool: Path, cycles: int) -> None:
+    """The service is away in every second life, and the program is killed in every one but the last."""
+    chance = random.Random(20261115)
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    said = -1
+    with contextlib.ExitStack() as last:
+        for cycle in range(cycles):
+            with contextlib.ExitStack() as life:
+                if cycle % 2:
+                    life.enter_context(running(tmp_path / "data", port=port))
+                said = _live_and_be_killed(url, said + 1, chance.randint(1, 120))
+        service = last.enter_context(running(tmp_path / "data", port=port))
+        assert any(spools(spool))
+        with HookAgentBlocking("killed", url=url) as agent:
+            assert agent.resumed is not None
+            agent.flush(30)
+            assert agent.refused == 0
+        found = numbers(service.url, "killed")
+        assert found == list(range(len(found)))
+        assert len(found) >= said + 1
+        state = ask(service.url, "/api/state/killed")
+        assert (state["n"], state["version"]) == ((len(found) - 1) // 7 * 7, (len(found) - 1) // 7 + 1)
+    assert spools(spool) == []
+
+
+def _live_and_be_killed(url: str, first: int, lines: int) -> int:
+    """The last n that the program was told is kept, or one more: what was written when it died counts, too."""
+    command = [sys.executable, "-m", "tests.client.program", url, "killed", str(first)]
+    last = first - 1
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
+        assert program.stdout is not None
+        for _ in range(lines):
+            last = int(program.stdout.readline())
+        program.kill()
+        for line in program.stdout:
+            last = int(line)
+    return _last_in_the_spools(last)
+
+
+def _last_in_the_spools(last: int) -> int:
+    """An action can be in the spool although the program was killed before it could say so."""
+    for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
+        for line in path.read_bytes().split(b"\n")[:-1]:
+            body = json.loads(line)["body"]
+            if body.get("type") == "step":
+                last = max(last, body["details"]["n"])
+    return last
+
+
+async def test_the_next_program_delivers_for_a_dead_one_of_another_session(gateway: Running, spool: Path) -> None:
+    with HookAgentBlocking("dead", url="http://127.0.0.1:1") as dead:
+        for n in range(50):
+            dead.log_action("step", {"n": n})
+    assert len(spools(spool)) == 1
+    async with HookAgent("alive", url=gateway.url) as agent:
+        until(lambda: spools(spool) != [] and all(path.name.startswith("alive~") for path in spools(spool)))
+        await agent.log_action("step", {"n": 0})
+        await agent.flush()
+    assert numbers(gateway.url, "dead") == list(range(50))
+    assert numbers(gateway.url, "alive") == [0]
+    assert spools(spool) == []
+
+
+async def test_what_a_dead_program_left_comes_before_what_is_new(gateway: Running, gate: Gate) -> None:
+    for life in range(3):
+        with HookAgentBlocking("lives", url="http://127.0.0.1:1") as dead:
+            dead.log_action("step", {"n": life})
+    async with HookAgent("lives", url=gate.url) as agent:
+        assert agent.resumed is not None
+        assert [event.details["n"] for event in agent.resumed.events] == [0, 1, 2]
+        await agent.log_action("step", {"n": 3})
+        await agent.flush()
+        gate.decide = lambda _seen: problem(503, "busy")
+        await agent.log_action("step", {"n": 4})
+        until(lambda: agent.trouble is not None)
+    async with HookAgent("lives", url=gate.url) as agent:
+        assert agent.resumed is None
+        await agent.log_action("step", {"n": 5})
+        gate.decide = let_through
+        await agent.flush()
+    assert numbers(gateway.url, "lives") == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_program_waits_for_the_one_that_is_delivering_its_leftovers(gate: Gate, spool: Path) -> None:
+    with HookAgentBlocking("mine", url="http://127.0.0.1:1") as dead:
+        dead.log_action("step", {"n": 0})
+    held = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hold(seen: Seen) -> None:
+        if b'"n":0' in seen.body and not held.is_set():
+            asyncio.run_coroutine_threadsafe(held.wait(), loop).result()
+
+    gate.decide = hold
+    async with HookAgent("other", url=gate.url, timeout=20) as other:
+        until(lambda: any(seen.path.startswith("/api/actions/mine") for seen in gate.seen))
+        mine = HookAgent("mine", url=gate.url, timeout=20)
+        await mine.log_action("step", {"n": 1})
+        await asyncio.sleep(0.2)
+        assert (mine.spooled, mine.trouble) == (2, None)
+        held.set()
+        await mine.flush()
+        await mine.close()
+        assert other.spooled == 0
+    assert [action["details"]["n"] for action in actions(gate.url, "mine")] == [0, 1]
+    assert spools(spool) == []
