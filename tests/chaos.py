@@ -1,8 +1,13 @@
-"""Fault runs of any length: `make chaos ARGS="--minutes 5"`. Stops by itself; exits 1 at the first violation.
+"""Fault runs of any length. Each stops by itself and exits 1 at the first violation.
 
-Round after round, with a new seed each: a writing process is killed, processes race for the same seqs, processes
-append while one follows; on SQLite and on PostgreSQL in turn. The seed of each round is printed, and `--seed` with
-`--rounds 1` runs that round again.
+    make chaos                                       rounds of kills, races and followers of the store, 2 minutes
+    make chaos ARGS="--minutes 5"                    longer
+    make chaos ARGS="kills"                          1,000 kills of the gateway under 32 retrying clients
+    make chaos ARGS="feeds"                          100,000 events followed over 5,000 broken connections
+    make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
+
+A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
+again (with `--rounds 1`, that round).
 """
 
 import argparse
@@ -13,16 +18,29 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median, quantiles
 
+from tests.support.broken_feeds import follow_through_chaos
 from tests.support.following import follow_processes
+from tests.support.gateway_kills import Outcome, kill_gateways
+from tests.support.hostile import attack
 from tests.support.kills import kill_cycles
-from tests.support.postgres import running_server
+from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
+
+READY_SECONDS = 1.0
+KILLS_OF_A_STORE = 100
+MEAN_BYTES = 30_000
 
 
 def say(text: str) -> None:
     """Tell the person who waits."""
     sys.stderr.write(text + "\n")
+
+
+def next_seed(seed: int) -> int:
+    """The seed after this one."""
+    return (seed * 6364136223846793005 + 1442695040888963407) % 2**32
 
 
 async def one_round(new_url: Callable[[], str], folder: Path, seed: int) -> list[str]:
@@ -38,19 +56,13 @@ async def one_round(new_url: Callable[[], str], folder: Path, seed: int) -> list
     return [f"feed: {missed} missed, {disordered} out of order"] if missed or disordered else []
 
 
-def main() -> int:
-    """Run rounds until the time is up."""
-    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=2.0, help="how long (default 2)")
-    parser.add_argument("--rounds", type=int, default=0, help="at most this many rounds")
-    parser.add_argument("--seed", type=int, help="the first round's seed (default: drawn)")
-    options = parser.parse_args()
+def rounds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Rounds until the time is up; what was wrong."""
     end = time.monotonic() + options.minutes * 60
-    seed = secrets.randbits(32) if options.seed is None else options.seed
-    rounds = 0
-    with running_server() as server, tempfile.TemporaryDirectory(prefix="holdfast-chaos-") as root:
-        while rounds == 0 or (time.monotonic() < end and rounds != options.rounds):
-            rounds += 1
+    done = 0
+    with running_server() as server:
+        while done == 0 or (time.monotonic() < end and done != options.rounds):
+            done += 1
             for engine in ("sqlite", "postgresql"):
                 folder = Path(tempfile.mkdtemp(dir=root))
 
@@ -59,16 +71,105 @@ def main() -> int:
                         return f"sqlite:///{folder}/{secrets.token_hex(4)}.db"
                     return server.new_database()
 
-                say(f"round {rounds}, {engine}, seed {seed}")
-                try:
-                    found = asyncio.run(one_round(new_url, folder, seed))
-                except AssertionError as violation:
-                    found = [str(violation)]
+                say(f"round {done}, {engine}, seed {seed}")
+                found = asyncio.run(one_round(new_url, folder, seed))
                 if found:
-                    say("VIOLATED: " + "; ".join(found[:10]))
-                    return 1
-            seed = (seed * 6364136223846793005 + 1442695040888963407) % 2**32
-    say(f"{rounds} rounds, nothing violated")
+                    return found
+            seed = next_seed(seed)
+    say(f"{done} rounds")
+    return []
+
+
+def kills(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """So many kills of the gateway, a tenth of them on PostgreSQL, half of those with two gateways; what was wrong."""
+    ready: list[float] = []
+    left = options.kills
+    with running_server() as server:
+        while left:
+            folder = Path(tempfile.mkdtemp(dir=root))
+            some = min(left, KILLS_OF_A_STORE)
+            other = some // 10
+            left -= some
+            say(f"{some} kills, {left} to go, seed {seed}")
+            on_file = asyncio.run(kill_gateways(f"sqlite:///{folder}/h.db", folder / "s", some - other, seed=seed))
+            ready += on_file.ready
+            outcomes = [("SQLite", on_file)]
+            for gateways, share in ((1, other - other // 2), (2, other // 2)):
+                run = kill_gateways(server.new_database(), folder / f"p{gateways}", share, gateways=gateways, seed=seed)
+                outcomes += [(f"PostgreSQL, gateways: {gateways}", asyncio.run(run))] if share else []
+            for name, outcome in outcomes:
+                say(f"    {name}: {told(outcome)}")
+                if outcome.wrong:
+                    return outcome.wrong
+            seed = next_seed(seed)
+    middle = median(ready)
+    say(f"ready again on SQLite after {spread(ready)} of {len(ready)} kills")
+    return [f"ready again after {middle:.2f} s (median)"] if middle > READY_SECONDS else []
+
+
+def told(outcome: Outcome) -> str:
+    """A run of kills in a line."""
+    clients = outcome.clients
+    return (
+        f"{len(outcome.ready)} kills, {clients.answered} calls acknowledged, {clients.cut} of them cut off first,"
+        f" {clients.found_again} of these found written; ready again after {spread(outcome.ready)}"
+    )
+
+
+def spread(seconds: list[float]) -> str:
+    """The middle, the tenth that is slowest, and the slowest."""
+    slow = quantiles(seconds, n=10)[-1] if len(seconds) > 1 else seconds[0]
+    return f"{median(seconds):.2f} s (median; 90 %: {slow:.2f}, all: {max(seconds):.2f})"
+
+
+def feeds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Subscribers of all kinds behind a proxy that breaks their connections; what was wrong."""
+    say(f"{options.events} events over {options.breaks} broken connections, seed {seed}")
+    began = time.monotonic()
+    result = asyncio.run(follow_through_chaos(root, options.events, mean=MEAN_BYTES, breaks=options.breaks, seed=seed))
+    say(
+        f"{result.written} events, {result.delivered} deliveries to {len(result.subscribers)} subscribers,"
+        f" {result.proxy.broken} connections broken in {time.monotonic() - began:.0f} s"
+    )
+    say("    " + ", ".join(f"{end} {times}" for end, times in result.proxy.ends.most_common()))
+    return result.wrong
+
+
+def http(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Hostile inputs to a gateway on SQLite; what was wrong."""
+    say(f"{options.inputs} hostile inputs, seed {seed}")
+    outcome = asyncio.run(attack(root, options.inputs, seed=seed, told=say))
+    say(str(outcome))
+    return outcome.violations
+
+
+RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http}
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="make chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", default="rounds", choices=RUNS)
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long rounds go on (default 2)")
+    parser.add_argument("--rounds", type=int, default=0, help="at most this many rounds")
+    parser.add_argument("--kills", type=int, default=1_000, help="kills of the gateway (default 1,000)")
+    parser.add_argument("--events", type=int, default=100_000, help="events to follow (default 100,000)")
+    parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
+    parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
+    options = parser.parse_args()
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    with tempfile.TemporaryDirectory(prefix="holdfast-chaos-", dir=in_memory()) as root:
+        try:
+            found = RUNS[options.what](options, Path(root), seed)
+        except AssertionError as violation:
+            found = [str(violation)]
+    if found:
+        say("VIOLATED: " + "; ".join(found[:10]))
+        return 1
+    say("nothing violated")
     return 0
 
 

@@ -2,11 +2,13 @@
 
 import json
 import textwrap
+from pathlib import Path
 from typing import Any
 
-from tests.a2a.harness import message, running, tell, words
+from tests.a2a.harness import listening, message, running, tell, words
 
 import holdfast.a2a
+from holdfast.a2a import A2AServer
 from holdfast.store import Store
 
 
@@ -147,3 +149,10 @@ async def test_the_card_is_strictly_version_1_0(store: Store) -> None:
     assert {"name", "description", "version", "defaultInputModes", "defaultOutputModes"} < card.keys()
     assert all({"id", "name", "description", "tags"} <= skill.keys() for skill in card["skills"])
     assert not {"url", "preferredTransport", "protocolVersion"} & card.keys()
+
+
+async def test_without_an_address_of_its_own_the_card_names_the_one_that_was_asked(store: Store) -> None:
+    server = A2AServer(store, tell, version="1", workspace=Path(), url=None)
+    async with listening(server) as client:
+        card = (await client.http.get(f"{client.url}/agent-card", headers={"Host": "agents.example:8443"})).json()
+    assert card["supportedInterfaces"][0]["url"] == "http://agents.example:8443/a2a"

@@ -65,11 +65,17 @@ def test_a_gateway_that_does_not_answer_is_said(tmp_path: Path) -> None:
     assert (refused.exit_code, f"error: the gateway at {url} does not answer" in refused.stderr) == (2, True)
 
 
-def test_a_gateway_serves_no_other_tenant(tmp_path: Path) -> None:
+def test_a_tenant_is_named_to_the_gateway(tmp_path: Path) -> None:
+    """Whoever is on this machine may; a token is for its own (see `test_token_command`)."""
+    fill(tmp_path, sessions=("one",))
     with running(tmp_path) as gateway:
         for where in (["--url", gateway.url], ["--data", str(tmp_path)]):
-            refused = run("sessions", "ls", "--tenant", "other", *where)
-            assert (refused.exit_code, "serves its own tenant" in refused.stderr) == (2, True)
+            assert "one" in run("sessions", "ls", *where).stdout
+            assert "one" in run("sessions", "ls", "--tenant", "default", *where).stdout
+            empty = run("sessions", "ls", "--tenant", "other", *where)
+            assert (empty.exit_code, empty.stdout) == (0, "")
+            refused = run("sessions", "ls", "--tenant", "an other", *where)
+            assert (refused.exit_code, "is not a tenant" in refused.stderr) == (2, True)
 
 
 def test_words_that_are_not_text_are_refused(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from tests.cli.command import answer, fill, run
 from tests.gateway.process import environment, running
 
 VOLATILE = {"createdAt", "deletedAt", "timestamp", "updatedAt", "eventId", "headHash", "cursor", "pid", "uptime"}
-VOLATILE |= {"bytes", "dataFolder", "figures", "gateway", "path", "sizeBytes", "store", "walSizeBytes"}
+VOLATILE |= {"address", "agents", "bytes", "dataFolder", "figures", "gateway", "logFile", "path", "sizeBytes", "store"}
+VOLATILE |= {"walSizeBytes"}
 
 COMMANDS = [
     ["sessions", "ls"],

@@ -1,11 +1,14 @@
 """A store in a fresh folder, and the gateway over it: in process, and on a real socket."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
 from fastapi import FastAPI
+from tests.gateway.calling import Caller
+from tests.gateway.process import PATIENCE, Running, running
+from tests.gateway.tight import tight
 
 from holdfast.gateway.app import create_app
 from holdfast.store import Store, open_store
@@ -27,3 +30,33 @@ async def client(app: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as made:
         yield made
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def caller(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """A program beside a real gateway process, on each engine in turn; the tests of a run share it."""
+    data = tmp_path_factory.mktemp(request.param)
+    url = f"sqlite:///{data}/holdfast.db"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres").new_database()
+    with (
+        running(data, "--store", url) as gateway,
+        httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client,
+    ):
+        yield Caller(gateway.url, request.param, url, client)
+
+
+@pytest.fixture(scope="session", params=["httptools", "h11"])
+def tight_gateway(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A gateway process with small limits, over each parser of HTTP in turn; the tests of a run share it."""
+    with tight(
+        tmp_path_factory.mktemp(request.param),
+        request.param,
+        max_connections=40,
+        header_seconds=0.5,
+        body_seconds=0.5,
+        body_rate=1_000,
+        linger_seconds=0.5,
+    ) as started:
+        yield started
+        assert started.process.poll() is None

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from starlette.routing import BaseRoute
 
@@ -42,9 +43,9 @@ class Running:
         return self.process.returncode, err
 
 
-def command(*arguments: str) -> list[str]:
-    """The command line of a gateway."""
-    return [sys.executable, "-m", "holdfast", "serve", *arguments]
+def command(*arguments: str, module: str = "holdfast") -> list[str]:
+    """The command line of a gateway; `module` is the program, ours or one that misbehaves."""
+    return [sys.executable, "-m", module, "serve", *arguments]
 
 
 def environment() -> dict[str, str]:
@@ -94,12 +95,14 @@ class Served:
 
 
 @asynccontextmanager
-async def served(store: Store, *, deaf_ms: int = 60_000) -> AsyncIterator[Served]:
-    """The store behind a real socket of this process."""
-    gateway = Gateway(store)
+async def served(
+    store: Store, *, deaf_ms: int = 60_000, gateway: Gateway | None = None, **options: Any
+) -> AsyncIterator[Served]:
+    """The store behind a real socket of this process; `options` are the application's."""
+    gateway = gateway or Gateway(store)
     ready = asyncio.Event()
     with listen("127.0.0.1", 0, deaf_ms=deaf_ms) as listener:
-        server = Server(create_app(store, gateway=gateway), gateway, NoAgent(), ready.set)
+        server = Server(create_app(store, gateway=gateway, **options), gateway, NoAgent(), ready.set)
         task = asyncio.create_task(server.serve([listener]))
         await ready.wait()
         try:

@@ -45,6 +45,7 @@ async def test_a_retry_adds_no_second_goal(client: httpx2.AsyncClient, by_header
     headers = {"Idempotency-Key": "k"} if by_header else {}
     body = {"description": "once"} if by_header else {"description": "once", "idempotencyKey": "k"}
     first, again = [await client.post("/api/state/s/goals", json=body, headers=headers) for _ in range(2)]
+    assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json()
     assert len((await client.get("/api/state/s")).json()["goals"]) == 1
     other = await client.post("/api/state/s/goals", json={**body, "description": "twice"}, headers=headers)
@@ -56,6 +57,8 @@ async def test_a_sub_agent_works_and_ends(client: httpx2.AsyncClient) -> None:
     made = await client.post("/api/state/s/agents", json=body)
     assert (made.status_code, made.json()["status"], made.json()["task"]) == (201, "active", {"mail": 2**70})
     assert "completedAt" not in made.json()
+    again = await client.post("/api/state/s/agents", json=body)
+    assert (again.status_code, again.json()) == (200, made.json())
     ended = await client.post("/api/state/s/agents/a1/complete", json={"status": "failed", "result": {"why": "rain"}})
     assert (ended.status_code, ended.json()["status"], ended.json()["result"]) == (200, "failed", {"why": "rain"})
     assert TIME.fullmatch(ended.json()["completedAt"])

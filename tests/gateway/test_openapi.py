@@ -7,7 +7,7 @@ import httpx2
 from fastapi import FastAPI
 from starlette.routing import Route
 
-OPEN = {"/openapi.json"}
+OPEN = {"/openapi.json", "/docs"}
 
 
 def test_document_and_routes_are_the_same(app: FastAPI) -> None:
@@ -19,7 +19,7 @@ def test_document_and_routes_are_the_same(app: FastAPI) -> None:
         for method in (route.methods or set()) - {"HEAD"}
     }
     assert documented == served
-    assert len(documented) == 44
+    assert len(documented) == 51
 
 
 def test_every_reference_resolves_and_every_operation_has_its_own_name(app: FastAPI) -> None:
@@ -34,11 +34,15 @@ def test_every_reference_resolves_and_every_operation_has_its_own_name(app: Fast
 def test_every_operation_answers_with_a_type_or_a_problem(app: FastAPI) -> None:
     for methods in app.openapi()["paths"].values():
         for entry in methods.values():
-            assert "application/problem+json" in entry["responses"]["default"]["content"]
-            good = [status for status in entry["responses"] if status != "default"]
+            good = [answer for status, answer in entry["responses"].items() if status.startswith("2")]
+            bad = [answer for status, answer in entry["responses"].items() if not status.startswith(("2", "3"))]
             assert good
-            assert all(str(status).startswith("2") and entry["responses"][status]["content"] for status in good)
+            assert all(answer["content"] for answer in good)
+            assert {answer["$ref"] for answer in bad} == {"#/components/responses/Problem"}
             assert "422" not in entry["responses"]
+            assert "default" not in entry["responses"]
+    problem = app.openapi()["components"]["responses"]["Problem"]
+    assert list(problem["content"]) == ["application/problem+json"]
 
 
 def test_the_busy_routes_are_described_by_their_types(app: FastAPI) -> None:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from holdfast.core.errors import Busy
 from holdfast.gateway.app import create_app
+from holdfast.gateway.limits import Limits
 from holdfast.store import Store
 
 
@@ -36,7 +37,9 @@ async def busy(_request: Request) -> Response:
 
 @pytest.fixture
 def app(store: Store) -> FastAPI:
-    return create_app(store, more_routes=[Route("/failing", failing), Route("/busy", busy)], max_body=64 * 1024)
+    return create_app(
+        store, more_routes=[Route("/failing", failing), Route("/busy", busy)], limits=Limits(max_body=64 * 1024)
+    )
 
 
 async def test_an_unknown_path_is_a_problem(client: httpx2.AsyncClient) -> None:

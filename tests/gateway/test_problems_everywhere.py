@@ -38,13 +38,14 @@ SMALLEST: dict[str, Any] = {
     "reset_key": {},
     "verify_sessions": {"sessions": ["{session_id}"]},
     "apply_retention": {},
+    "create_token": {"name": "x", "scopes": ["read"]},
     "purge_archives": {"olderThanMs": 0},
     "make_backup": {"path": "/"},
     "import_archive": None,
 }
 """A body that each route with one understands."""
 
-NAMING = {"export_sessions", "verify_sessions", "search"}
+NAMING = {"export_sessions", "verify_sessions", "search", "follow"}
 """Routes that name sessions elsewhere than in their path."""
 
 

@@ -137,8 +137,10 @@ async def test_a_retry_makes_no_second_fork_reset_or_restore(client: httpx2.Asyn
 async def test_checkpoints_are_branched_and_restored(client: httpx2.AsyncClient, store: Store) -> None:
     await numbered(store, "s", 3)
     await store.keys.resolve("main/key", session_id="s")
-    made = await client.post("/api/sessions/s/checkpoints", json={"name": "safe", "seq": 2})
-    assert made.status_code == 201
+    body, headers = {"name": "safe", "seq": 2}, {"Idempotency-Key": "k"}
+    made, again = [await client.post("/api/sessions/s/checkpoints", json=body, headers=headers) for _ in range(2)]
+    assert (made.status_code, again.status_code) == (201, 200)
+    assert made.json() == again.json()
     cid = made.json()["checkpointId"]
     assert (made.json()["name"], made.json()["seq"], made.json()["reason"]) == ("safe", 2, "manual")
     assert (await client.get("/api/sessions/s/checkpoints")).json() == {"checkpoints": [made.json()]}
@@ -164,7 +166,7 @@ async def test_compaction_keeps_the_originals(client: httpx2.AsyncClient, store:
     body = {"summary": {"text": "four numbers"}, "lastSeq": 3, "expectedSeq": 4}
     headers = {"Idempotency-Key": "k"}
     first, again = [await client.post("/api/sessions/s/compact", json=body, headers=headers) for _ in range(2)]
-    assert first.status_code == 201
+    assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json()
     assert (first.json()["kind"], first.json()["firstSeq"], first.json()["lastSeq"]) == ("compaction", 1, 3)
     stale = await client.post("/api/sessions/s/compact", json=body)

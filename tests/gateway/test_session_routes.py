@@ -45,6 +45,16 @@ async def test_a_description_fills_in_what_is_missing(client: httpx2.AsyncClient
     assert (await client.get("/api/sessions/test-2")).json()["metadata"]["userId"] == "ada"
 
 
+async def test_a_description_without_an_agent_leaves_the_one_that_is_there(
+    client: httpx2.AsyncClient, store: Store
+) -> None:
+    await store.keys.resolve("k", session_id="test-1", agent="pilot")
+    for _ in range(2):
+        assert (await client.post("/api/sessions", json=DESCRIPTION)).status_code == 200
+    shown = (await client.get("/api/sessions/test-1")).json()["metadata"]
+    assert (shown["agent"], shown["userId"]) == ("pilot", "ada")
+
+
 async def test_a_session_is_shown_as_of_one_moment(client: httpx2.AsyncClient, store: Store) -> None:
     """While a writer moves state and log together, no view shows the one without the other."""
     stop = asyncio.Event()

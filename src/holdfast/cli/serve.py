@@ -1,15 +1,16 @@
 """`holdfast serve`: the gateway as a process."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.errors import says_errors
+from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
 
 if TYPE_CHECKING:
-    from holdfast.gateway.serve import Started
+    from holdfast.gateway.serve import Options, Started
 
 
 @click.command()
@@ -42,11 +43,55 @@ if TYPE_CHECKING:
 @click.option(
     "--model", metavar="NAME", envvar=["HOLDFAST_MODEL", "OPENAI_MODEL"], help="Model to ask for at that endpoint."
 )
+@click.option(
+    "--auth",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "none", "token"]),
+    envvar="HOLDFAST_AUTH",
+    help="Ask for tokens; auto: once there is one, and always on an address that others can reach.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="HOLDFAST_TOKEN_FILE",
+    help="A file with an operator's token, beside those in the store.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    envvar="HOLDFAST_ALLOW_HOST",
+    help="A name by which clients reach the gateway; can be given several times.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    envvar="HOLDFAST_ALLOW_ORIGIN",
+    help="A site whose pages may use the gateway, like https://app.example; can be given several times.",
+)
+@click.option(
+    "--max-connections",
+    default=2_000,
+    show_default=True,
+    type=click.IntRange(1),
+    envvar="HOLDFAST_MAX_CONNECTIONS",
+    help="Connections at one time, live feeds included.",
+)
+@click.option(
+    "--rate-limit",
+    metavar="NUMBER",
+    type=click.FloatRange(0),
+    envvar="HOLDFAST_RATE_LIMIT",
+    help="Requests a second of one caller; 0 for any number.  [default: 500 with tokens, 0 without]",
+)
+@upkeep_options
 @click.option("--json", "as_json", is_flag=True, help="Print where it runs as one line of JSON on stdout.")
 @says_errors
-def serve(
-    host: str, port: int, data: Path, store: str | None, model_url: str | None, model: str | None, as_json: bool
-) -> None:
+def serve(as_json: bool, **given: Any) -> None:
     """Run the gateway, until SIGTERM or Ctrl-C.
 
     Sessions over REST and WebSocket, and an agent over A2A, on one port. Everything it acknowledges is on disk.
@@ -59,14 +104,39 @@ def serve(
       POST /a2a                the agent
       GET  /openapi.json       everything else
     """
-    import logging
+    import gc
 
-    from holdfast.gateway.agent import DEFAULT_MODEL, Model
-    from holdfast.gateway.serve import Options
+    gc.disable()  # nothing of what a start makes is garbage, and looking for it is a seventh of the start
+    from holdfast.gateway.logs import warn_people
     from holdfast.gateway.serve import serve as run
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    run(Options(host, port, data, store, Model(model_url, model or DEFAULT_MODEL)), _json if as_json else _words)
+    def announce(started: "Started") -> None:
+        gc.freeze()
+        gc.enable()
+        (_json if as_json else _words)(started)
+
+    warn_people()
+    run(_options(given), announce)
+
+
+def _options(given: dict[str, Any]) -> "Options":
+    """What was given on the command line and in the environment, each area's own."""
+    from holdfast.gateway.admission import Admission, Asking
+    from holdfast.gateway.agent import DEFAULT_MODEL, Model
+    from holdfast.gateway.limits import Limits
+    from holdfast.gateway.serve import Options
+
+    return Options(
+        given["host"],
+        given["port"],
+        given["data"],
+        given["store"],
+        Model(given["model_url"], given["model"] or DEFAULT_MODEL),
+        admission=Admission(Asking(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
+        limits=Limits(max_connections=given["max_connections"], rate=given["rate_limit"]),
+        logs=logs_of(given),
+        timers=timers_of(given),
+    )
 
 
 def _json(started: "Started") -> None:
@@ -79,6 +149,7 @@ def _json(started: "Started") -> None:
                 "version": started.version,
                 "model": started.model,
                 "pid": started.pid,
+                "asksForToken": started.asks_for_token,
             }
         )
     )
@@ -89,6 +160,7 @@ def _words(started: "Started") -> None:
         ("url", started.url),
         ("store", f"{started.store} ({started.engine})"),
         ("model", started.model),
+        ("auth", "asks for a token" if started.asks_for_token else "open to everybody on this machine"),
     ):
         click.echo(f"  {name:<6} {text}", err=True)
     click.echo(f"Holdfast {started.version} serves; Ctrl-C stops it.", err=True)

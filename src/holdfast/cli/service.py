@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from holdfast.cli.errors import Refused
-from holdfast.cli.where import DEFAULT_TENANT, Where
+from holdfast.cli.where import Where
 from holdfast.core.errors import InvalidInput, NotFound, StoreInUse, StoreUnavailable
-from holdfast.core.ids import check_session_id
+from holdfast.core.ids import check_session_id, check_tenant
 
 if TYPE_CHECKING:
     import httpx2
@@ -31,6 +31,7 @@ QUICK_SECONDS = 30.0
 MAX_MESSAGE = 64 * 1024 * 1024
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
+TENANT = "Holdfast-Tenant"
 PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
 
@@ -41,6 +42,7 @@ class Service:
     def __init__(self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None) -> None:
         self._http = http
         self._socket = socket
+        self._headers = {name: http.headers[name] for name in ("Authorization", TENANT) if name in http.headers}
         self.name = name
         self.gateway = None if socket else name
         """The URL of the gateway that is asked; None if this process serves itself."""
@@ -101,11 +103,16 @@ class Service:
     async def follow(self, **query: Any) -> AsyncGenerator[dict[str, Any], None]:
         """The messages of the live feed, the first one included, until the gateway ends it."""
         from websockets.asyncio.client import connect, unix_connect
-        from websockets.exceptions import ConnectionClosed, WebSocketException
+        from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
         text = urlencode(_params(query), doseq=True)
         url = str(self._http.base_url).rstrip("/").replace("http", "ws", 1) + f"/ws?{text}"
-        options: dict[str, Any] = {"max_size": MAX_MESSAGE, "open_timeout": QUICK_SECONDS, "proxy": None}
+        options: dict[str, Any] = {
+            "max_size": MAX_MESSAGE,
+            "open_timeout": QUICK_SECONDS,
+            "proxy": None,
+            "additional_headers": self._headers,
+        }
         try:
             async with (
                 unix_connect(str(self._socket), url, **options) if self._socket else connect(url, **options) as feed
@@ -117,6 +124,9 @@ class Service:
             if code >= 4000:
                 raise Refused({"detail": reason, "status": code - 4000}) from None
             raise StoreUnavailable(f"the feed ended: {reason or code}") from None
+        except InvalidStatus as refused:
+            _refuse(refused.response.status_code, bytes(refused.response.body or b""))
+            raise StoreUnavailable(f"the gateway at {self.name} has no live feed") from None
         except (WebSocketException, OSError) as error:
             raise StoreUnavailable(f"the gateway at {self.name} does not answer: {error}") from None
         raise StoreUnavailable("the feed ended: the gateway stops")
@@ -139,9 +149,10 @@ class Service:
 async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[Service]:
     """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
     if where.url is not None:
-        async with _client(_of_its_tenant(where, where.url), where.url) as service:
+        async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
             yield service
         return
+    from holdfast.store.lock import holder_of
     from holdfast.store.urls import sqlite_path
 
     path = sqlite_path(where.store_url)
@@ -166,7 +177,8 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
         url = held.details.get("url")
         if url is None or "lock" not in held.details:
             raise
-        async with _client(_of_its_tenant(where, url), url) as service:
+        token = _own_token() or holder_of(Path(held.details["lock"])).get("token")
+        async with _client(url, url, tenant=where.tenant, token=token) as service:
             yield service
 
 
@@ -185,22 +197,15 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
         await asyncio.sleep(0.02)
 
 
-def _of_its_tenant(where: Where, url: str) -> str:
-    if where.tenant != DEFAULT_TENANT:
-        raise InvalidInput(
-            f"the gateway at {url} serves its own tenant, not {where.tenant!r}",
-            hint="leave --tenant out, or stop the gateway",
-        )
-    return url
-
-
 @contextlib.asynccontextmanager
 async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.own_gateway import private_folder, serving_on
     from holdfast.store import open_store
+    from holdfast.store.store import DEFAULT_TENANT
 
-    async with await open_store(where.store_url, tenant=where.tenant, read_only=not writes) as store:
+    tenant = DEFAULT_TENANT if where.tenant is None else where.tenant
+    async with await open_store(where.store_url, tenant=tenant, read_only=not writes) as store:
         if writes and store.engine.name == "sqlite":
             await store.declare_all_dead()
         with private_folder() as folder:
@@ -213,7 +218,14 @@ async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
 
 
 @contextlib.asynccontextmanager
-async def _client(url: str, name: str, socket: Path | None = None) -> AsyncIterator[Service]:
+async def _client(
+    url: str,
+    name: str,
+    socket: Path | None = None,
+    *,
+    tenant: str | None = None,
+    token: str | None = None,
+) -> AsyncIterator[Service]:
     import httpx2
 
     try:
@@ -223,8 +235,21 @@ async def _client(url: str, name: str, socket: Path | None = None) -> AsyncItera
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidInput(f"{url!r:.200} is not a gateway's URL", hint="for example http://127.0.0.1:9000")
     transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None)
-    async with httpx2.AsyncClient(base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False) as http:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    if tenant is not None:
+        headers[TENANT] = check_tenant(tenant)
+    async with httpx2.AsyncClient(
+        base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False, headers=headers
+    ) as http:
         yield Service(http, name, socket)
+
+
+def _own_token() -> str | None:
+    """The token in the environment, if there is one; InvalidInput if it is none."""
+    text = os.environ.get("HOLDFAST_TOKEN", "").strip()
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise InvalidInput("HOLDFAST_TOKEN is not a token", hint="it is what `holdfast token create` printed")
+    return text or None
 
 
 def at(path: str, session_id: str) -> str:

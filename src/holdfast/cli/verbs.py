@@ -6,6 +6,9 @@ from typing import Any
 
 import click
 
+TAKEN = frozenset({"import", "list"})
+"""Names that are Python's."""
+
 
 class Verbs(click.Group):
     """The verb `x` is the command `x` in the module `<package>.x`; an underscore is added where Python needs one."""
@@ -21,7 +24,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._verbs:
             return None
-        name = f"{cmd_name}_" if cmd_name == "import" else cmd_name
+        name = f"{cmd_name}_" if cmd_name in TAKEN else cmd_name
         command: click.Command = getattr(import_module(f"{self._package}.{name}"), name)
         return command
 

@@ -11,8 +11,6 @@ from holdfast.gateway.folder import sqlite_url
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-DEFAULT_TENANT = "default"
-
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -21,7 +19,7 @@ class Where:
     data: Path
     store: str | None
     url: str | None
-    tenant: str
+    tenant: str | None
 
     @property
     def store_url(self) -> str:
@@ -35,9 +33,8 @@ def somewhere(command: Command) -> Command:
         click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout."),
         click.option(
             "--tenant",
-            default=DEFAULT_TENANT,
             envvar="HOLDFAST_TENANT",
-            help="Whose sessions, in a store with tenants.",
+            help="Whose sessions, in a store with tenants.  [default: the token's, or default]",
         ),
         click.option("--url", metavar="URL", envvar="HOLDFAST_URL", help="A running gateway, wherever it is."),
         click.option("--store", metavar="URL", envvar="HOLDFAST_STORE", help="A store, instead of the folder's."),
@@ -52,7 +49,7 @@ def somewhere(command: Command) -> Command:
     ):
         command = option(command)
 
-    def run(data: Path, store: str | None, url: str | None, tenant: str, **rest: Any) -> Any:
+    def run(data: Path, store: str | None, url: str | None, tenant: str | None, **rest: Any) -> Any:
         return inner(where=Where(data, store, url, tenant), **rest)
 
     inner = command

@@ -12,24 +12,26 @@ from starlette.responses import Response
 
 from holdfast.core import NewEvent, strict_json, types
 from holdfast.core.clock import from_iso, to_iso
-from holdfast.core.errors import InvalidInput
+from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway import window
 from holdfast.gateway.answers import json_answer
+from holdfast.gateway.auth import store_of
 from holdfast.gateway.batches import Batch, append_batch, line_key
 from holdfast.gateway.body import parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.operations import Operation
+from holdfast.gateway.parameters import check_callers_key
 from holdfast.gateway.wire import (
     ActionPage,
     ActionsQuery,
     BatchQuery,
     BatchWritten,
     NewAction,
+    NewActions,
     NewResponse,
     WriteQuery,
     Written,
     action,
 )
-from holdfast.store import Store
 
 IDEMPOTENCY_KEY = "idempotency-key"
 
@@ -40,9 +42,6 @@ _actions_query = query_parser(ActionsQuery)
 
 class Actions:
     """The routes of `/api/actions`."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def operations(self) -> list[Operation]:
         """What is served, in the order of matching."""
@@ -63,7 +62,7 @@ class Actions:
                 self.append_batch,
                 "Append actions, all or none",
                 query=BatchQuery,
-                body=list[NewAction],
+                body=NewActions,
                 lines_of=NewAction,
                 answers={201: BatchWritten, 200: BatchWritten},
                 headers=(IDEMPOTENCY_KEY,),
@@ -90,13 +89,13 @@ class Actions:
 
     async def append(self, request: Request) -> Response:
         """Append one action."""
-        query = _write_query(request.query_params)
+        query = _write_query(request)
         body = await read_body(request, parse_action)
         return await self._append_one(request, new_event(body, _key(request, body)), body.expected_seq, query)
 
     async def append_response(self, request: Request) -> Response:
         """Append one response."""
-        query = _write_query(request.query_params)
+        query = _write_query(request)
         body = await read_body(request, parse_response)
         return await self._append_one(request, response_event(body, _key(request, body)), body.expected_seq, query)
 
@@ -104,17 +103,18 @@ class Actions:
         self, request: Request, event: NewEvent, expected_seq: int | None, query: WriteQuery
     ) -> Response:
         session_id = request.path_params["session_id"]
-        done = await self._store.append(session_id, [event], expected_seq=expected_seq, create=query.create)
+        done = await store_of(request).append(session_id, [event], expected_seq=expected_seq, create=query.create)
         written = Written(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
         return json_answer(written, 200 if done.replayed else 201)
 
     async def append_batch(self, request: Request) -> Response:
         """Append the actions of a batch in one write."""
-        query = _batch_query(request.query_params)
+        query = _batch_query(request)
         bodies = await read_body(request, parse_actions)
         key = request.headers.get(IDEMPOTENCY_KEY)
+        key = check_callers_key(key) if key else None
         done = await append_batch(
-            self._store,
+            store_of(request),
             request.path_params["session_id"],
             keyed(bodies, key),
             Batch(key, expectation(bodies, query.expected_seq), query.create),
@@ -124,14 +124,25 @@ class Actions:
 
     async def read(self, request: Request) -> Response:
         """Read a window of actions."""
-        query = _actions_query(request.query_params)
+        query = _actions_query(request)
+        store = store_of(request)
         session_id = request.path_params["session_id"]
         wanted = window.of_types(query.type)
-        if query.after is None:
-            found = await window.newest(self._store, session_id, query.limit, query.before, wanted)
-        else:
-            found = await window.following(self._store, session_id, query.limit, query.after, query.before, wanted)
+        try:
+            if query.after is None:
+                found = await window.newest(store, session_id, query.limit, query.before, wanted)
+            else:
+                found = await window.following(store, session_id, query.limit, query.after, query.before, wanted)
+        except Corrupt as error:
+            raise with_way_around(error) from None
         return json_answer(ActionPage([action(event) for event in found.events], found.cursor))
+
+
+def with_way_around(error: Corrupt) -> Corrupt:
+    """The error with the windows that leave out the event that it names, if it names one."""
+    seq = error.details.get("seq")
+    hint = error.hint if seq is None else f"before={seq} and after={seq} read what is beside it; {error.hint}"
+    return Corrupt(error.message, hint=hint, **error.details)
 
 
 def new_event(body: NewAction, key: str | None) -> NewEvent:

@@ -9,8 +9,10 @@ from typing import Protocol
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
+from holdfast.gateway.auth import store_of
 from holdfast.store import Store
 
+AGENT = "main"
 DEFAULT_MODEL = "gpt-4o-mini"
 
 
@@ -40,8 +42,9 @@ class Agent(Protocol):
         ...
 
 
-async def start_agent(store: Store, model: Model, *, workspace: Path, url: str, alone: bool) -> Agent:
-    """The bundled agent, started; `alone` says that no other process serves this store."""
+async def start_agent(store: Store, model: Model, *, workspace: Path, url: str | None, alone: bool) -> Agent:
+    """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
+    serves this store."""
     from holdfast.a2a import A2AServer
     from holdfast.models import OpenAIBackend, SimulatorBackend
     from holdfast.runtime import bundled_agent
@@ -52,7 +55,14 @@ async def start_agent(store: Store, model: Model, *, workspace: Path, url: str, 
         else SimulatorBackend()
     )
     server = A2AServer(
-        store, bundled_agent(backend), agent="main", name="Holdfast", version=__version__, workspace=workspace, url=url
+        store,
+        bundled_agent(backend),
+        agent=AGENT,
+        name="Holdfast",
+        version=__version__,
+        workspace=workspace,
+        url=url,
+        store_of=store_of,
     )
     await server.start(alone=alone)
     return server

@@ -10,33 +10,49 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
+from starlette.types import ASGIApp
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway import (
     archives,
+    audit,
     changes,
     checkpoints,
     children,
     forks,
     keys,
+    log_lines,
+    metrics,
     openapi,
     queries,
     service,
     sessions,
     states,
+    tokens,
     transfer,
     upkeep,
 )
 from holdfast.gateway.actions import Actions
 from holdfast.gateway.answers import problem_answer
+from holdfast.gateway.audits import Audits
+from holdfast.gateway.auth import Auth
+from holdfast.gateway.docs import Docs
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.layers import MAX_ARCHIVE, MAX_BODY, BodyLimit, BusyRoutes, HostCheck, Problems
+from holdfast.gateway.headers import SecurityHeaders
+from holdfast.gateway.hosts import HostCheck, checked_origin
+from holdfast.gateway.layers import BodyLimit, BusyRoutes, Problems
+from holdfast.gateway.limits import Limits
 from holdfast.gateway.live import Live
+from holdfast.gateway.logs import Logs
+from holdfast.gateway.rates import RateLimit, Rates
+from holdfast.gateway.sse import HEARTBEAT_SECONDS, ServerSentEvents
+from holdfast.gateway.traffic import Traffic
 from holdfast.store import Store
 
 
@@ -45,15 +61,21 @@ def create_app(
     *,
     gateway: Gateway | None = None,
     hosts: Iterable[str] = (),
+    origins: Iterable[str] = (),
     more_routes: Sequence[BaseRoute] = (),
-    max_body: int = MAX_BODY,
-    max_archive: int = MAX_ARCHIVE,
+    limits: Limits | None = None,
+    logs: Logs | None = None,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> FastAPI:
-    """The application; `hosts` are served beside the loopback names, `more_routes` before all but the busy ones."""
+    """The application; `hosts` are served beside the loopback names, pages of `origins` beside its own, `more_routes`
+    before all but the busy ones."""
     gateway = gateway or Gateway(store)
-    operations = Actions(store).operations()
+    limits = limits or Limits()
+    rate = limits.requests(tokens=gateway.authority.asks)
+    operations = Actions().operations()
     busy = [operation.route() for operation in operations]
-    app = FastAPI(
+    feed = ServerSentEvents(gateway, heartbeat_seconds).operation()
+    app = App(
         title="Holdfast",
         summary="Agent sessions that survive.",
         version=gateway.version,
@@ -61,15 +83,23 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         routes=[
             *busy,
             WebSocketRoute("/ws", Live(gateway).follow),
+            feed.route(),
+            Route("/docs", Docs().show),
             *more_routes,
         ],
         middleware=[
+            Middleware(Traffic, counts=gateway.counts, logs=logs or Logs()),
+            Middleware(SecurityHeaders),
             Middleware(Problems),
-            Middleware(HostCheck, hosts=hosts),
-            Middleware(BodyLimit, limit=max_body, others={"/api/import": max_archive}),
+            Middleware(HostCheck, hosts=hosts, origins=[checked_origin(origin) for origin in origins]),
+            Middleware(Auth, authority=gateway.authority, store_of=gateway.store_of),
+            *([Middleware(RateLimit, rates=Rates(rate))] if rate else ()),
+            Middleware(Audits),
+            Middleware(BodyLimit, limits=limits, on_disk={"/api/import": limits.max_archive}),
             Middleware(BusyRoutes, routes=busy),
         ],
         exception_handlers={
@@ -79,19 +109,34 @@ def create_app(
         },
     )
     service.add_routes(app.router, gateway)
-    for part in (sessions, changes, forks, checkpoints, states, children, queries, keys):
-        part.add_routes(app.router, store)
+    for part in (sessions, changes, forks, checkpoints, children, keys):
+        part.add_routes(app.router)
+    for cached in (states, queries):
+        cached.add_routes(app.router, gateway.cache)
     add_operators_routes(app.router, gateway)
-    sessions.add_user_route(app.router, store)
-    openapi.complete(app, operations)
+    sessions.add_user_route(app.router)
+    openapi.complete(app, [*operations, feed])
     return app
 
 
+class App(FastAPI):
+    """FastAPI without its outermost layer, which would answer what is raised: that is what `Problems` does."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Our layers, then the router's."""
+        outermost = super().build_middleware_stack()
+        assert isinstance(outermost, ServerErrorMiddleware)
+        return outermost.app
+
+
 def add_operators_routes(routes: APIRouter, gateway: Gateway) -> None:
-    """Serve whoever runs the gateway: who may use these routes is to be decided here, for all of them."""
+    """Serve whoever runs the gateway."""
     transfer.add_routes(routes, gateway)
     upkeep.add_routes(routes, gateway)
-    archives.add_routes(routes, gateway)
+    log_lines.add_routes(routes, gateway)
+    metrics.add_routes(routes, gateway)
+    for part in (archives, tokens, audit):
+        part.add_routes(routes)
 
 
 async def _foreseen(_request: Request, error: Exception) -> Response:

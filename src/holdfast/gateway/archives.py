@@ -10,9 +10,8 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.answers import json_answer
 from holdfast.gateway.body import parse_into, read_body
-from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import PageCursor
+from holdfast.gateway.parameters import PageCursor, TenantStore
 from holdfast.gateway.wire_upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
 from holdfast.store import Store
 from holdfast.store.archives import Archived
@@ -22,12 +21,12 @@ PAGE = 500
 _purge = parse_into(PurgeOrder)
 
 
-def add_routes(routes: APIRouter, gateway: Gateway) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve `/api/archives`."""
-    store = gateway.store
 
     @routes.get("/api/archives", summary="Deleted sessions, oldest first", **described({200: ArchiveList}))
     async def list_archives(
+        store: TenantStore,
         cursor: PageCursor = None,
         limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
     ) -> Response:
@@ -41,7 +40,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         summary="Remove deleted sessions for good: these, or all that were deleted so long ago",
         **described({200: PurgeView}, body=PurgeOrder),
     )
-    async def purge_archives(request: Request) -> Response:
+    async def purge_archives(store: TenantStore, request: Request) -> Response:
         order = await read_body(request, _purge)
         if (order.sessions is None) == (order.older_than_ms is None):
             raise InvalidInput("say which sessions, or how long ago they were deleted")

@@ -4,18 +4,22 @@ Each line has a key of its own, made from the batch's and its number. A batch th
 find some of its lines written and others not; that is another batch under the same key, and a conflict.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.core import Appended, NewEvent
 from holdfast.core.errors import IdempotencyConflict
-from holdfast.core.ids import check_session_id
+from holdfast.core.ids import MAX_NAME_LENGTH, check_session_id
 from holdfast.store import Store
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.prepare import prepare_all
 from holdfast.store.reading import Head, head_of
 from holdfast.store.replay import look_up
+
+ROOM = 8
+"""Characters for the number of a line and its mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,9 @@ class Batch:
 
 
 def line_key(key: str, number: int) -> str:
-    """The idempotency key of one line of a batch."""
-    return f"{key}#{number}"
+    """The idempotency key of one line of a batch: made from the batch's, or from its hash where that is too long."""
+    fits = len(key) <= MAX_NAME_LENGTH - ROOM
+    return f"{key if fits else hashlib.sha256(key.encode()).hexdigest()}#{number}"
 
 
 async def append_batch(store: Store, session_id: str, events: Sequence[NewEvent], batch: Batch) -> Appended:

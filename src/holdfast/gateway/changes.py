@@ -10,12 +10,11 @@ from holdfast.core.clock import to_iso
 from holdfast.gateway.answers import document, json_answer
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import IdempotencyKey, key_of, reason_of
+from holdfast.gateway.parameters import IdempotencyKey, TenantStore, key_of, reason_of
 from holdfast.gateway.view import final_view
 from holdfast.gateway.wire import SessionRow, session_row
 from holdfast.gateway.wire_moves import Deleted, Ended, Ending, Held, Hold, Tagging, Tags
 from holdfast.gateway.wire_types import Document
-from holdfast.store import Store
 
 _patch = parse_into(dict[str, Any])
 _ending = or_empty(parse_into(Ending))
@@ -23,7 +22,7 @@ _tagging = parse_into(Tagging)
 _hold = parse_into(Hold)
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve the changes of a session under `/api/sessions`."""
 
     @routes.patch(
@@ -31,7 +30,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="Merge a patch into the session's metadata",
         **described({200: SessionRow}, body=Document),
     )
-    async def patch_metadata(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def patch_metadata(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         patch = await read_body(request, _patch)
         session = await store.sessions.patch_metadata(session_id, patch, idempotency_key=key_of(idempotency_key))
         return json_answer(session_row(session, document(session.metadata)))
@@ -41,7 +42,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="End a session with its outcome",
         **described({200: Ended}, body=Ending, body_required=False),
     )
-    async def finalize_session(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def finalize_session(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _ending)
         session = await store.sessions.finalize(
             session_id,
@@ -55,7 +58,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
     @routes.post(
         "/api/sessions/{session_id}/tags", summary="Add and remove tags", **described({200: Tags}, body=Tagging)
     )
-    async def tag_session(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def tag_session(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _tagging)
         session = await store.sessions.tag(
             session_id,
@@ -70,7 +75,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="Lay a legal hold on a session, or release it",
         **described({200: Held}, body=Hold),
     )
-    async def hold_session(session_id: str, request: Request) -> Response:
+    async def hold_session(store: TenantStore, session_id: str, request: Request) -> Response:
         body = await read_body(request, _hold)
         session = await store.sessions.hold(session_id, body.held, reason=reason_of(body.reason))
         return json_answer(Held(session_id, session.held))
@@ -81,7 +86,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({200: Deleted}),
     )
     async def delete_session(
-        session_id: str, reason: Annotated[str, Query(description="why, for the archive")] = ""
+        store: TenantStore, session_id: str, reason: Annotated[str, Query(description="why, for the archive")] = ""
     ) -> Response:
         gone = await store.deletion.delete(session_id, reason=reason_of(reason))
         return json_answer(Deleted(session_id, gone.events, gone.head_hash.hex(), to_iso(gone.deleted_at)))

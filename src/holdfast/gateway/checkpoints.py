@@ -7,7 +7,7 @@ from starlette.responses import Response
 from holdfast.gateway.answers import json_answer
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import IdempotencyKey, key_of
+from holdfast.gateway.parameters import IdempotencyKey, TenantStore, key_of
 from holdfast.gateway.wire_children import (
     Checkpoint,
     CheckpointList,
@@ -17,13 +17,12 @@ from holdfast.gateway.wire_children import (
     checkpoint,
     snapshot,
 )
-from holdfast.store import Store
 
 _new_checkpoint = or_empty(parse_into(NewCheckpoint))
 _compaction = parse_into(Compaction)
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve the checkpoints under `/api/sessions`."""
 
     @routes.get(
@@ -31,16 +30,18 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="The session's checkpoints, oldest first",
         **described({200: CheckpointList}),
     )
-    async def get_checkpoints(session_id: str) -> Response:
+    async def get_checkpoints(store: TenantStore, session_id: str) -> Response:
         found = await store.checkpoints.list(session_id)
         return json_answer(CheckpointList([checkpoint(each) for each in found]))
 
     @routes.post(
         "/api/sessions/{session_id}/checkpoints",
         summary="Make a checkpoint",
-        **described({201: Checkpoint}, body=NewCheckpoint, body_required=False),
+        **described({201: Checkpoint, 200: Checkpoint}, body=NewCheckpoint, body_required=False),
     )
-    async def create_checkpoint(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def create_checkpoint(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _new_checkpoint)
         made = await store.checkpoints.create(
             session_id,
@@ -49,14 +50,16 @@ def add_routes(routes: APIRouter, store: Store) -> None:
             seq=body.seq,
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
-        return json_answer(checkpoint(made), 201)
+        return json_answer(checkpoint(made), 200 if made.replayed else 201)
 
     @routes.post(
         "/api/sessions/{session_id}/compact",
         summary="Let a summary stand for older events, which stay readable",
-        **described({201: Snapshot}, body=Compaction),
+        **described({201: Snapshot, 200: Snapshot}, body=Compaction),
     )
-    async def compact_session(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def compact_session(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _compaction)
         made = await store.checkpoints.compact(
             session_id,
@@ -67,4 +70,4 @@ def add_routes(routes: APIRouter, store: Store) -> None:
             expected_seq=body.expected_seq,
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
-        return json_answer(snapshot(made), 201)
+        return json_answer(snapshot(made), 200 if made.replayed else 201)

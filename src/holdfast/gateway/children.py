@@ -8,9 +8,8 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.answers import json_answer
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import Create, IdempotencyKey, key_of, one_of
+from holdfast.gateway.parameters import Create, IdempotencyKey, TenantStore, key_of, one_of
 from holdfast.gateway.wire_children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
-from holdfast.store import Store
 
 _new_goal = parse_into(NewGoal)
 _goal_change = parse_into(GoalChange)
@@ -18,12 +17,18 @@ _new_agent = parse_into(NewAgent)
 _agent_end = or_empty(parse_into(AgentEnd))
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve the goals and agents under `/api/state`."""
 
-    @routes.post("/api/state/{session_id}/goals", summary="Add a goal", **described({201: Goal}, body=NewGoal))
+    @routes.post(
+        "/api/state/{session_id}/goals", summary="Add a goal", **described({201: Goal, 200: Goal}, body=NewGoal)
+    )
     async def add_goal(
-        session_id: str, request: Request, create: Create = True, idempotency_key: IdempotencyKey = None
+        store: TenantStore,
+        session_id: str,
+        request: Request,
+        create: Create = True,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
         body = await read_body(request, _new_goal)
         made = await store.goals.add(
@@ -35,7 +40,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
-        return json_answer(goal(made), 201)
+        return json_answer(goal(made), 200 if made.replayed else 201)
 
     @routes.patch(
         "/api/state/{session_id}/goals/{goal_id}",
@@ -43,7 +48,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({200: Goal}, body=GoalChange),
     )
     async def update_goal(
-        session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
+        store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _goal_change)
         asked = {"status": body.status, "description": body.description, "priority": body.priority}
@@ -56,10 +61,16 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         return json_answer(goal(changed))
 
     @routes.post(
-        "/api/state/{session_id}/agents", summary="Report a sub-agent", **described({201: SubAgent}, body=NewAgent)
+        "/api/state/{session_id}/agents",
+        summary="Report a sub-agent",
+        **described({201: SubAgent, 200: SubAgent}, body=NewAgent),
     )
     async def spawn_agent(
-        session_id: str, request: Request, create: Create = True, idempotency_key: IdempotencyKey = None
+        store: TenantStore,
+        session_id: str,
+        request: Request,
+        create: Create = True,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
         body = await read_body(request, _new_agent)
         made = await store.agents.spawn(
@@ -70,7 +81,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
-        return json_answer(agent(made), 201)
+        return json_answer(agent(made), 200 if made.replayed else 201)
 
     @routes.post(
         "/api/state/{session_id}/agents/{agent_id}/complete",
@@ -78,7 +89,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({200: SubAgent}, body=AgentEnd, body_required=False),
     )
     async def complete_agent(
-        session_id: str, agent_id: str, request: Request, idempotency_key: IdempotencyKey = None
+        store: TenantStore, session_id: str, agent_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _agent_end)
         ended = await store.agents.complete(

@@ -13,7 +13,7 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.answers import json_answer
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import IdempotencyKey
+from holdfast.gateway.parameters import IdempotencyKey, TenantStore
 from holdfast.gateway.sessions import id_for_key
 from holdfast.gateway.wire_moves import Branch, Fork, Forked, Origin, Succeeded, Successor
 from holdfast.store import Store
@@ -23,7 +23,7 @@ _branch = or_empty(parse_into(Branch))
 _successor = or_empty(parse_into(Successor))
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve what makes a session from another, under `/api/sessions`."""
 
     @routes.post(
@@ -31,7 +31,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="A new session with this one's log up to a seq or a checkpoint",
         **described({201: Forked, 200: Forked}, body=Fork, body_required=False),
     )
-    async def fork_session(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def fork_session(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _fork)
         if body.at is not None and body.checkpoint_id is not None:
             raise InvalidInput("a fork is at a seq or at a checkpoint, not both")
@@ -49,7 +51,11 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({201: Forked, 200: Forked}, body=Branch, body_required=False),
     )
     async def branch_checkpoint(
-        session_id: str, checkpoint_id: str, request: Request, idempotency_key: IdempotencyKey = None
+        store: TenantStore,
+        session_id: str,
+        checkpoint_id: str,
+        request: Request,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
         body = await read_body(request, _branch)
         check_name(checkpoint_id, "a checkpoint's id")
@@ -65,7 +71,11 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({201: Forked, 200: Forked}, body=Successor, body_required=False),
     )
     async def restore_checkpoint(
-        session_id: str, checkpoint_id: str, request: Request, idempotency_key: IdempotencyKey = None
+        store: TenantStore,
+        session_id: str,
+        checkpoint_id: str,
+        request: Request,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
         body = await read_body(request, _successor)
         check_name(checkpoint_id, "a checkpoint's id")
@@ -80,7 +90,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="A new, empty session in this one's place on its keys",
         **described({201: Succeeded, 200: Succeeded}, body=Successor, body_required=False),
     )
-    async def reset_session(session_id: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def reset_session(
+        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _successor)
         chosen = chosen_id(body.session_id, session_id, "reset", idempotency_key)
         before = await made_before(store, chosen, idempotency_key)

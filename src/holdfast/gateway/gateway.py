@@ -5,34 +5,60 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import __version__
+from holdfast.gateway.authority import Authority, Everybody
+from holdfast.gateway.cache import Cache
+from holdfast.gateway.logs import LogWriter
+from holdfast.gateway.readiness import Readiness
+from holdfast.gateway.timers import Timer
+from holdfast.gateway.traffic import Counts
+from holdfast.gateway.watch import Watch
 from holdfast.gateway.wire import Connections, Storage
 from holdfast.store import Store
 
+MOST_TENANTS = 1_024
+"""Views that are kept at hand; more are made again."""
+
 
 class Followed(NamedTuple):
-    """What a live connection asked for: a session, a user's sessions, or, with neither, everything."""
+    """What a live connection asked for: a tenant's session, a user's sessions, or, with neither, everything."""
 
+    tenant: str
     session_id: str | None = None
     user_id: str | None = None
 
 
 class Gateway:
-    """One gateway over one store; `data` is its data folder, if it has one."""
+    """One gateway over one store; `data` is its data folder, if it has one, and `authority` says who may ask."""
 
     version = __version__
 
-    def __init__(self, store: Store, data: Path | None = None) -> None:
+    def __init__(self, store: Store, data: Path | None = None, authority: Authority | None = None) -> None:
         self.store = store
         self.data = data
+        self.authority = authority or Everybody(store.tenant)
+        self.watch = Watch(self.authority)
+        self.cache = Cache()
+        self.store_of = lru_cache(maxsize=MOST_TENANTS)(self._store_of)
         self.stopping = asyncio.Event()
+        self.readiness = Readiness(store, data, self.stopping)
+        self.counts = Counts()
+        self.log: LogWriter | None = None
+        self.timers: list[Timer] = []
+        self.address: str | None = None
+        self.agents: list[str] = []
         self._started = time.monotonic()
         self._followed: Counter[Followed] = Counter()
         self._unfollowed = asyncio.Event()
         self._unfollowed.set()
+
+    def _store_of(self, tenant: str) -> Store:
+        """A tenant's view of the store."""
+        return self.store if tenant == self.store.tenant else self.store.for_tenant(tenant)
 
     @property
     def uptime(self) -> float:
@@ -61,11 +87,12 @@ class Gateway:
 
     def connections(self) -> Connections:
         """Who follows live."""
-        users = {each.user_id for each in self._followed} - {None}
-        sessions = {each.session_id for each in self._followed} - {None}
+        users = {(each.tenant, each.user_id) for each in self._followed if each.user_id is not None}
+        sessions = {(each.tenant, each.session_id) for each in self._followed if each.session_id is not None}
         return Connections(self._followed.total(), len(users), len(sessions))
 
     def storage(self) -> Storage:
-        """The database, as it was opened: asks it nothing."""
+        """The database, as it was opened: asks it nothing. Where it is, is told to those who are on this machine."""
         engine = self.store.engine
-        return Storage(engine.name, engine.version, engine.url, self.store.store_id)
+        url = None if self.authority.asks else engine.url
+        return Storage(engine.name, engine.version, url, self.store.store_id)

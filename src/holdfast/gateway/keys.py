@@ -10,21 +10,20 @@ from holdfast.gateway.answers import document, json_answer
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.forks import chosen_id, made_before
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import IdempotencyKey
+from holdfast.gateway.parameters import IdempotencyKey, TenantStore
 from holdfast.gateway.wire_children import when
 from holdfast.gateway.wire_moves import KeyView, RouteView, Succeeded, Successor
-from holdfast.store import Store
 
 _successor = or_empty(parse_into(Successor))
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve `/api/keys`; a key may have slashes in it."""
 
     @routes.get(
         "/api/keys/{key:path}", summary="Where a session key routes, and did before", **described({200: KeyView})
     )
-    async def get_key(key: str) -> Response:
+    async def get_key(store: TenantStore, key: str) -> Response:
         entry = await store.keys.get(key)
         routes = [
             RouteView(route.session_id, to_iso(route.started_at), when(route.ended_at))
@@ -38,7 +37,9 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="A new, empty session on a key",
         **described({201: Succeeded, 200: Succeeded}, body=Successor, body_required=False),
     )
-    async def reset_key(key: str, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def reset_key(
+        store: TenantStore, key: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         body = await read_body(request, _successor)
         check_name(key, "a session key")
         chosen = chosen_id(body.session_id, key, "reset key", idempotency_key)

@@ -1,4 +1,4 @@
-"""The socket that a gateway listens on: on this machine's own addresses only.
+"""The socket that a gateway listens on.
 
 Its connections share one rule for clients that have gone deaf: when nothing could be delivered for a minute the
 kernel drops the connection. A client that takes a little now and then is never dropped.
@@ -6,16 +6,16 @@ kernel drops the connection. A client that takes a little now and then is never 
 
 import socket
 
-from holdfast.gateway.errors import CannotListen, PublicBind
-from holdfast.gateway.layers import is_loopback
+from holdfast.gateway.errors import CannotListen
+from holdfast.gateway.hosts import is_loopback
 
 BACKLOG = 2048
 DEAF_MS = 60_000
 
 
 def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
-    """A listening socket; PublicBind for an address that others can reach, CannotListen if it is taken."""
-    family, address = _address(host, port)
+    """A listening socket; CannotListen if the address is taken, or is none."""
+    family, address = _addresses(host, port)[0]
     try:
         listener = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
@@ -31,14 +31,14 @@ def url_of(host: str, listener: socket.socket) -> str:
     return f"http://{name}:{listener.getsockname()[1]}"
 
 
-def _address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+def is_public(host: str) -> bool:
+    """Whether the address, or one of those that a name stands for, can be reached from other machines."""
+    return not all(is_loopback(address[0]) for _, address in _addresses(host, 0))
+
+
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise CannotListen(f"{host!r:.80} is not an address: {error.strerror}") from error
-    addresses = sorted((family, str(address[0])) for family, _, _, _, address in found)
-    for _, address in addresses:
-        if not is_loopback(address):
-            raise PublicBind(f"{host} can be reached from other machines, and there is no authentication yet")
-    family, address = addresses[0]
-    return family, (address, port)
+    return sorted((family, (str(address[0]), port)) for family, _, _, _, address in found)

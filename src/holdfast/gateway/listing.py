@@ -15,6 +15,7 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.answers import document, json_answer
 from holdfast.gateway.wire import SessionList, session_row
 from holdfast.store import Filter, Store
+from holdfast.store.prepare import LAST_MS
 from holdfast.store.search import MAX_PAGE as MAX_HITS
 from holdfast.store.search import Hit
 from holdfast.store.sessions import STATUSES
@@ -102,14 +103,19 @@ async def _listed_here(store: Store, asked: Asked, hit: Hit, *, later: bool) -> 
     return session if asked.fits(session) else None
 
 
+def session_list(page: SessionPage) -> SessionList:
+    """The page as clients see it."""
+    rows = [session_row(session, document(session.metadata)) for session in page.sessions]
+    return SessionList(rows, page.cursor)
+
+
 def shown_rows(page: SessionPage) -> Response:
     """The answer that a list is."""
-    rows = [session_row(session, document(session.metadata)) for session in page.sessions]
-    return json_answer(SessionList(rows, page.cursor))
+    return json_answer(session_list(page))
 
 
 def moment(text: str) -> int:
     """A time of a query in milliseconds: ISO 8601, or milliseconds since 1970."""
-    if text.isascii() and text.isdigit() and len(text) <= 15:
+    if text.isascii() and text.isdigit() and len(text) <= 15 and int(text) <= LAST_MS:
         return int(text)
     return from_iso(text)

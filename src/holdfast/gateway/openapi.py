@@ -1,7 +1,7 @@
 """The OpenAPI document: FastAPI's, completed with the plain routes and cleared of what we do not do.
 
-Every operation names the types it answers with and the one shape of a problem. Validation errors are problems like
-any other, so FastAPI's own shape for them is taken out.
+Every operation names the types it answers with, and the statuses with which it answers a problem. Validation errors
+are problems like any other, so FastAPI's own shape for them is taken out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,22 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from holdfast.gateway import wire, wire_children, wire_finding, wire_moves, wire_upkeep
+from holdfast.gateway import (
+    refusals,
+    wire,
+    wire_access,
+    wire_children,
+    wire_feeds,
+    wire_finding,
+    wire_moves,
+    wire_upkeep,
+)
 from holdfast.gateway.operations import JSON, Operation, answers, components, request_body
+from holdfast.gateway.parameter_texts import describe
 
 SHAPES = [
     shape
-    for module in (wire, wire_children, wire_finding, wire_moves, wire_upkeep)
+    for module in (wire, wire_access, wire_children, wire_feeds, wire_finding, wire_moves, wire_upkeep)
     for name, shape in vars(module).items()
     if isinstance(shape, type) and shape.__module__ == module.__name__ and not name.endswith("Query")
 ]
@@ -53,7 +63,11 @@ def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str
     paths = document["paths"]
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = operation.described()
-    for entry in (entry for methods in paths.values() for entry in methods.values()):
-        entry["responses"].pop("422", None)
-    document["components"] = {"schemas": components(SHAPES)}
+    for path, methods in paths.items():
+        for method, entry in methods.items():
+            for parameter in entry.get("parameters", ()):
+                describe(parameter)
+            entry["responses"].pop("422", None)
+            entry["responses"] |= refusals.refusals(method, path, entry)
+    document["components"] = {"schemas": components(SHAPES), "responses": {refusals.NAME: refusals.ANSWER}}
     return document

@@ -13,9 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, compile_path
 
-from holdfast.gateway.problem import MEDIA_TYPE
-from holdfast.gateway.wire import Problem
-
 REFERENCE = "#/components/schemas/{name}"
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -38,6 +35,7 @@ class Operation:
     body: Any = None
     lines_of: Any = None
     headers: Sequence[str] = field(default=())
+    media: str = JSON
 
     def route(self) -> Route:
         """The route that serves it."""
@@ -54,7 +52,7 @@ class Operation:
             "operationId": self.operation_id,
             "summary": self.summary,
             "parameters": [*self._path_parameters(), *query_parameters(self.query), *self._header_parameters()],
-            "responses": answers(self.answers),
+            "responses": answers(self.answers, self.media),
         }
         if self.body is not None:
             entry["requestBody"] = request_body(self.body, self.lines_of)
@@ -85,19 +83,12 @@ def components(shapes: Sequence[Any]) -> dict[str, Any]:
 
 
 def answers(shapes: Mapping[int, Any], media: str = JSON) -> dict[int | str, dict[str, Any]]:
-    """The responses of an operation: these, and a problem for everything else. Of lines, the shape is one line's."""
-    found: dict[int | str, dict[str, Any]] = {
-        status: {
-            "description": HTTPStatus(status).phrase,
-            "content": {media: {"schema": schema_of(shape)}},
-        }
+    """The good answers of an operation; one without a shape has no body. Of lines, the shape is one line's."""
+    return {
+        str(status): {"description": HTTPStatus(status).phrase}
+        | ({} if shape is None else {"content": {media: {"schema": schema_of(shape)}}})
         for status, shape in shapes.items()
     }
-    found["default"] = {
-        "description": "A problem",
-        "content": {MEDIA_TYPE: {"schema": schema_of(Problem)}},
-    }
-    return found
 
 
 def request_body(shape: Any, lines_of: Any = None, *, required: bool = True) -> dict[str, Any]:
@@ -115,7 +106,7 @@ def query_parameters(shape: Any) -> list[dict[str, Any]]:
     _, found = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     parameters = []
     for name, schema in found[shape.__name__]["properties"].items():
-        described = {"name": name, "in": "query", "required": False, "schema": schema}
+        described = {"name": name, "in": "query", "required": False, "allowEmptyValue": True, "schema": schema}
         if "description" in schema:
             described["description"] = schema.pop("description")
         parameters.append(described)

@@ -8,54 +8,51 @@ from starlette.responses import Response
 
 from holdfast.core import Usage
 from holdfast.core.clock import to_iso
-from holdfast.gateway.answers import json_answer
-from holdfast.gateway.listing import Asked, list_sessions, shown_rows
+from holdfast.gateway.answers import Answer, answer_of, answered, json_answer
+from holdfast.gateway.cache import Cache
+from holdfast.gateway.listing import session_list
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import PageCursor, PageLimit
+from holdfast.gateway.parameters import PageCursor, PageLimit, TenantStore
 from holdfast.gateway.wire import SessionList
 from holdfast.gateway.wire_finding import DamagedEvent, Day, Hit, Hits, Stats, Tokens
-from holdfast.store import Store
+from holdfast.store import Filter
 from holdfast.store.engine import Tx
 from holdfast.store.projection import DAY_MS
 from holdfast.store.search import MAX_PAGE
-from holdfast.store.totals import Totals, begun_by_day, totals
+from holdfast.store.sessions import page
+from holdfast.store.totals import begun_by_day, totals
+from holdfast.store.usage import used_by_day
 
 DEFAULT_RECENT = 20
 DEFAULT_DAYS = 30
 MOST_DAYS = 3_660
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter, cache: Cache) -> None:
     """Serve `/api/query`."""
 
     @routes.get("/api/query/recent", summary="The newest sessions", **described({200: SessionList}))
-    async def get_recent(limit: PageLimit = DEFAULT_RECENT) -> Response:
-        return shown_rows(await list_sessions(store, Asked.of(), None, limit))
+    async def get_recent(store: TenantStore, limit: PageLimit = DEFAULT_RECENT) -> Response:
+        def look(tx: Tx) -> Answer:
+            return answer_of(session_list(page(tx, store.tenant, Filter(), limit=limit)))
+
+        return answered(await cache.answer(store, ("recent", limit), look))
 
     @routes.get("/api/query/stats", summary="Totals by status and by day", **described({200: Stats}))
     async def get_stats(
+        store: TenantStore,
         days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="how many days to go back")] = DEFAULT_DAYS,
     ) -> Response:
         first = store.sessions.clock.now() // DAY_MS - days + 1
 
-        def look(tx: Tx) -> tuple[Totals, dict[int, int]]:
-            return totals(tx, store.tenant), begun_by_day(tx, store.tenant, first)
+        def look(tx: Tx) -> Answer:
+            return answer_of(stats(tx, store.tenant, first))
 
-        sums, begun = await store.sessions.workers.read(look)
-        used: dict[int, Usage] = {}
-        ever = Usage()
-        for row in await store.usage.by_day():
-            ever = both(ever, row.usage)
-            if row.day >= first:
-                used[row.day] = both(used.get(row.day, Usage()), row.usage)
-        found = [
-            Day(to_iso(day * DAY_MS)[:10], begun.get(day, 0), tokens(used.get(day, Usage())))
-            for day in sorted({*begun, *used}, reverse=True)
-        ]
-        return json_answer(Stats(sums.sessions, sums.by_status, sums.events, sums.size_bytes, tokens(ever), found))
+        return answered(await cache.answer(store, ("stats", first), look))
 
     @routes.get("/api/query/search", summary="Find events by their words, newest first", **described({200: Hits}))
     async def search(
+        store: TenantStore,
         q: Annotated[str, Query(description='`word`, `"a phrase"`, `pre*`, `-without`')],
         session: Annotated[str | None, Query(description="only in this session")] = None,
         user: Annotated[str | None, Query(description="only in this user's sessions")] = None,
@@ -85,6 +82,22 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         ]
         damaged = [DamagedEvent(each.session_id, each.seq, each.problem) for each in found.damaged]
         return json_answer(Hits(hits, found.cursor, damaged))
+
+
+def stats(tx: Tx, tenant: str, first: int) -> Stats:
+    """The tenant's totals, and those of each day from the first on."""
+    sums, begun = totals(tx, tenant), begun_by_day(tx, tenant, first)
+    used: dict[int, Usage] = {}
+    ever = Usage()
+    for row in used_by_day(tx, tenant):
+        ever = both(ever, row.usage)
+        if row.day >= first:
+            used[row.day] = both(used.get(row.day, Usage()), row.usage)
+    days = [
+        Day(to_iso(day * DAY_MS)[:10], begun.get(day, 0), tokens(used.get(day, Usage())))
+        for day in sorted({*begun, *used}, reverse=True)
+    ]
+    return Stats(sums.sessions, sums.by_status, sums.events, sums.size_bytes, tokens(ever), days)
 
 
 def both(one: Usage, other: Usage) -> Usage:

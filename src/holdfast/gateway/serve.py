@@ -5,13 +5,15 @@ for the next start, the lanes drain, the lock is released, exit code 0.
 """
 
 import asyncio
+import logging
 import os
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,13 +23,22 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.core.clock import SystemClock, to_iso
-from holdfast.gateway.agent import Agent, Model, start_agent
+from holdfast.gateway import logs, timers
+from holdfast.gateway.admission import Admission
+from holdfast.gateway.agent import AGENT, Agent, Model, start_agent
 from holdfast.gateway.app import create_app
 from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.listen import listen, url_of
+from holdfast.gateway.limits import Limits, make_room
+from holdfast.gateway.listen import is_public, listen, url_of
+from holdfast.gateway.logs import Logs, LogWriter
+from holdfast.gateway.protocol import http_protocol, live_protocol
+from holdfast.gateway.sse import HEARTBEAT_SECONDS
+from holdfast.gateway.timers import Served, Timers
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
+
+log = logging.getLogger("holdfast.gateway")
 
 SWITCH_SECONDS = 0.001
 FEED_GRACE_SECONDS = 1.0
@@ -35,7 +46,6 @@ TURN_GRACE_SECONDS = 4.0
 STOP_SECONDS = 6
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that it is they who close it."""
-MAX_FRAME = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,10 @@ class Options:
     data: Path
     store: str | None
     model: Model
+    admission: Admission = field(default_factory=Admission)
+    limits: Limits = field(default_factory=Limits)
+    logs: Logs = field(default_factory=Logs)
+    timers: Timers = field(default_factory=Timers)
 
     @property
     def store_url(self) -> str:
@@ -57,6 +71,11 @@ class Options:
     def workspace(self) -> Path:
         """Where the agent's tools work."""
         return self.data / "workspace"
+
+    @property
+    def log_folder(self) -> Path:
+        """Where the log is."""
+        return self.data.resolve() / logs.FOLDER
 
     @property
     def alone(self) -> bool:
@@ -81,43 +100,78 @@ class Started:
     version: str
     model: str
     pid: int
+    asks_for_token: bool
 
 
 def serve(options: Options, announce: Callable[[Started], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT; a HoldfastError if it cannot start."""
+    if is_public(options.host):
+        options.admission.refuse_open(options.host)
     sys.setswitchinterval(SWITCH_SECONDS)
-    with StoreLock(options.lock_path) as lock, listen(options.host, options.port) as listener:
-        url = url_of(options.host, listener)
+    make_room(options.limits.max_connections)
+    with StoreLock(options.lock_path) as lock, logs.writing(options.log_folder, options.logs) as log_writer:
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now())})
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(options, url, listener, announce))
+            runner.run(_serve(options, lock, log_writer, announce))
 
 
-async def _serve(options: Options, url: str, listener: socket.socket, announce: Callable[[Started], None]) -> None:
+async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, announce: Callable[[Started], None]) -> None:
+    local = secrets.token_urlsafe()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await open_store(options.store_url))
-        gateway = Gateway(store, options.data.resolve())
-        agent = await start_agent(store, options.model, workspace=options.workspace, url=url, alone=options.alone)
+        public_host = options.host if is_public(options.host) else None
+        authority = await options.admission.authority(store, local, public_host)
+        listener = stack.enter_context(listen(options.host, options.port))
+        url = url_of(options.host, listener)
+        lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now()), "token": local})
+        gateway = Gateway(store, options.data.resolve(), authority)
+        gateway.log, gateway.address, gateway.agents = log_writer, url, [AGENT]
+        known_as = url if public_host is None else None  # others come by names of their own, or through a balancer
+        agent = await start_agent(store, options.model, workspace=options.workspace, url=known_as, alone=options.alone)
         stack.push_async_callback(agent.stop, 0)
-        app = create_app(store, gateway=gateway, hosts=[options.host], more_routes=agent.routes)
+        hosts = [options.host, *options.admission.hosts]
+        app = create_app(
+            store,
+            gateway=gateway,
+            hosts=hosts,
+            origins=options.admission.origins,
+            more_routes=agent.routes,
+            limits=options.limits,
+            logs=options.logs,
+        )
+        served = Served(store, options.store_url, options.alone)
+        gateway.timers = await stack.enter_async_context(
+            timers.running(options.timers, served, options.data, gateway.stopping)
+        )
         engine = f"{store.engine.name} {store.engine.version}"
-        started = Started(url, store.engine.url, engine, __version__, options.model.described, os.getpid())
-        await Server(app, gateway, agent, lambda: announce(started)).serve([listener])
+        described = (url, store.engine.url, engine, __version__, options.model.described)
+        started = Started(*described, os.getpid(), authority.asks)
+
+        def say() -> None:
+            about = {"address": url, "store": store.engine.url, "engine": engine, "version": __version__}
+            log.info("the gateway serves", extra={"fields": {**about, "pid": os.getpid()}})
+            announce(started)
+
+        await Server(app, gateway, agent, say, options.limits).serve([listener])
+        log.info("the gateway stops")
 
 
 class Server(uvicorn.Server):
     """uvicorn, stopping in our order."""
 
-    def __init__(self, app: Any, gateway: Gateway, agent: Agent, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, app: Any, gateway: Gateway, agent: Agent, announce: Callable[[], None], limits: Limits | None = None
+    ) -> None:
+        limits = limits or Limits()
         super().__init__(
             uvicorn.Config(
                 app,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
-                ws="auto",
-                ws_max_size=MAX_FRAME,
+                http=http_protocol(limits),
+                ws=live_protocol(limits),
+                ws_ping_interval=HEARTBEAT_SECONDS,
                 ws_ping_timeout=None,
                 ws_per_message_deflate=False,
                 proxy_headers=False,

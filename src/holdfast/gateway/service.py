@@ -1,30 +1,26 @@
 """The gateway about itself: what it is, whether it lives, whether it is ready."""
 
-import asyncio
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from holdfast.core.errors import Closing, StoreUnavailable
 from holdfast.gateway.answers import json_answer
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.openapi import described
 from holdfast.gateway.wire import Health, Ready, Service
 from holdfast.store.migrations import newest
 
-ANSWER_SECONDS = 5.0
 ENDPOINTS = [
-    *("/health", "/readyz", "/openapi.json", "/ws"),
+    *("/health", "/readyz", "/metrics", "/docs", "/openapi.json", "/ws", "/api/feed"),
     *("/api/sessions", "/api/actions", "/api/state", "/api/query", "/api/keys"),
-    *("/api/status", "/api/export", "/api/import", "/api/verify", "/api/retention", "/api/backup", "/api/archives"),
+    *("/api/status", "/api/logs", "/api/export", "/api/import", "/api/verify", "/api/retention", "/api/backup"),
+    "/api/archives",
 ]
 MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
 
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve what is beside `/api`."""
-    store = gateway.store
-    schema = schema_version(store.engine.name)
+    schema = schema_version(gateway.store.engine.name)
 
     @routes.get("/health", summary="Whether the process lives", **described({200: Health}))
     async def health() -> Response:
@@ -34,17 +30,10 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
 
     @routes.get("/readyz", summary="Whether reads and writes are served", **described({200: Ready}))
     async def readyz() -> Response:
-        if gateway.stopping.is_set():
-            raise Closing("the gateway is stopping")
-        if store.failure is not None:
-            raise store.failure
-        try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await store.sessions.list(limit=1)
-                figures = await asyncio.to_thread(store.engine.figures)
-        except TimeoutError:
-            raise StoreUnavailable(f"the store did not answer within {ANSWER_SECONDS:.0f} s") from None
-        return json_answer(Ready("ready", gateway.storage(), schema, figures))
+        figures = {name: value for name, value in (await gateway.readiness.look()).items() if name != "path"}
+        if gateway.authority.asks:
+            figures = {}
+        return json_answer(Ready("ready", gateway.storage(), schema, round(gateway.store.feed_lag, 3), figures))
 
     @routes.get("/", summary="What runs here", **described({200: Service}))
     async def service() -> Response:

@@ -13,7 +13,7 @@ from holdfast.gateway.answers import document, json_answer
 from holdfast.gateway.body import parse_into, read_body
 from holdfast.gateway.listing import Asked, list_sessions, shown_rows
 from holdfast.gateway.openapi import described
-from holdfast.gateway.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit
+from holdfast.gateway.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
 from holdfast.gateway.view import Children, final_view, metadata_view, state_view, whole
 from holdfast.gateway.wire import (
     DEFAULT_ACTIONS,
@@ -27,14 +27,12 @@ from holdfast.gateway.wire import (
 )
 from holdfast.gateway.wire_children import agent, effect, goal, snapshot
 from holdfast.gateway.wire_moves import ResumeView
-from holdfast.store import Store
-from holdfast.store.projection import DEFAULT_AGENT
 from holdfast.store.resume import DEFAULT_TAIL, MAX_TAIL
 
 _new_session = parse_into(NewSession)
 
 
-def add_routes(routes: APIRouter, store: Store) -> None:
+def add_routes(routes: APIRouter) -> None:
     """Serve `/api/sessions`."""
 
     @routes.post(
@@ -42,12 +40,12 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         summary="Describe a session, making it if need be",
         **described({201: SessionCreated, 200: SessionCreated}, body=NewSession),
     )
-    async def create_session(request: Request, idempotency_key: IdempotencyKey = None) -> Response:
+    async def create_session(store: TenantStore, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
         body = await read_body(request, _new_session)
         done = await store.sessions.create(
             body.session_id or (id_for_key(idempotency_key) if idempotency_key else None),
             user_id=body.user_id,
-            agent=body.agent or DEFAULT_AGENT,
+            agent=body.agent,
             initial=body.initial,
             metadata=body.metadata,
             tags=body.tags or (),
@@ -59,6 +57,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
 
     @routes.get("/api/sessions", summary="List sessions, newest first", **described({200: SessionList}))
     async def get_sessions(
+        store: TenantStore,
         user: Annotated[str | None, Query(description="only this user's")] = None,
         tag: Annotated[str | None, Query(description="only those with this tag")] = None,
         status: Annotated[str | None, Query(description="only those with this status")] = None,
@@ -79,7 +78,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({200: SessionView}),
     )
     async def get_session(
-        session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS)] = DEFAULT_ACTIONS
+        store: TenantStore, session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS)] = DEFAULT_ACTIONS
     ) -> Response:
         found = await whole(store, session_id, limit)
         events = found.window.events
@@ -92,6 +91,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
                 [action(event) for event in events if event.type == types.RESPONSE],
                 document(final_view(found.session)),
                 found.window.cursor,
+                found.damaged,
             )
         )
 
@@ -101,7 +101,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         **described({200: ResumeView}),
     )
     async def resume_session(
-        session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_TAIL)] = DEFAULT_TAIL
+        store: TenantStore, session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_TAIL)] = DEFAULT_TAIL
     ) -> Response:
         found = await store.resume(session_id, limit=limit)
         children = Children(found.goals, found.agents)
@@ -119,7 +119,7 @@ def add_routes(routes: APIRouter, store: Store) -> None:
         )
 
 
-def add_user_route(routes: APIRouter, store: Store) -> None:
+def add_user_route(routes: APIRouter) -> None:
     """Serve `/api/sessions/user`: after all other routes of sessions, so that it hides none of them."""
 
     @routes.get(
@@ -127,7 +127,9 @@ def add_user_route(routes: APIRouter, store: Store) -> None:
         summary="List a user's sessions, newest first",
         **described({200: SessionList}),
     )
-    async def get_user_sessions(user_id: str, cursor: PageCursor = None, limit: PageLimit = DEFAULT_PAGE) -> Response:
+    async def get_user_sessions(
+        store: TenantStore, user_id: str, cursor: PageCursor = None, limit: PageLimit = DEFAULT_PAGE
+    ) -> Response:
         return shown_rows(await list_sessions(store, Asked.of(user=user_id), cursor or None, limit))
 
 

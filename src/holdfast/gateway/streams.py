@@ -54,13 +54,14 @@ class Streamed(StreamingResponse):
 async def begun(made: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     """The same generator with its first piece made already: what cannot even begin is a problem like any other."""
     try:
-        first = await anext(made)
+        first = [await anext(made)]
     except StopAsyncIteration:
-        first = b""
+        first = []
 
     async def whole() -> AsyncGenerator[bytes, None]:
         async with aclosing(made):
-            yield first
+            while first:
+                yield first.pop()  # and not held until the end
             async for piece in made:
                 yield piece
 

@@ -18,6 +18,7 @@ from holdfast.gateway.answers import json_answer
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.openapi import described
 from holdfast.gateway.operations import LINES, Bytes
+from holdfast.gateway.parameters import TenantStore
 from holdfast.gateway.pipe import Pipe
 from holdfast.gateway.spool import spooled
 from holdfast.gateway.streams import Streamed, begun
@@ -36,7 +37,6 @@ GIVE_UP_SECONDS = 3.0
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve a session's log, `/api/export` and `/api/import`."""
-    store = gateway.store
 
     @routes.get(
         "/api/sessions/{session_id}/log",
@@ -44,6 +44,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         **described({200: Document}, media=LINES),
     )
     async def get_log(
+        store: TenantStore,
         session_id: str,
         after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="only events with a larger seq")] = 0,
         limit: Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="so many at most; all if left out")] = None,
@@ -56,6 +57,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         **described({200: Bytes}, media=ARCHIVE),
     )
     async def export_sessions(
+        store: TenantStore,
         session: Annotated[list[str] | None, Query(description="an id; as often as there are sessions")] = None,
     ) -> Response:
         for session_id in session or ():
@@ -67,7 +69,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         summary="Import an archive; sessions that are here already are left alone",
         **described({200: ImportedView}, body=Bytes),
     )
-    async def import_archive(request: Request) -> Response:
+    async def import_archive(store: TenantStore, request: Request) -> Response:
         async with spooled(request.stream(), gateway.data) as path:
             done = await unless_stopping(gateway, asyncio.create_task(store.importing.archive(path)))
         brought = (done.events, done.attachments, done.memories)
@@ -80,9 +82,11 @@ async def log_lines(store: Store, session_id: str, after: int, limit: int | None
     if limit is not None:
         end = min(end, after + limit)
     while after < end:
-        page = await store.read(session_id, after=after, before=end + 1, limit=LOG_PAGE)
-        yield b"".join(encode_event(event) + b"\n" for event in page)
-        after = page[-1].seq
+        events = (await store.stretch(session_id, after=after, before=end + 1, limit=LOG_PAGE)).events
+        after = events[-1].seq
+        lines = [encode_event(event) + b"\n" for event in events]
+        del events  # a client that takes nothing keeps what is held here
+        yield b"".join(lines)
 
 
 async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:

@@ -1,6 +1,5 @@
 """What an operator asks of a gateway: its status, a verification, what retention ends, a backup."""
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
@@ -14,12 +13,15 @@ from starlette.responses import Response
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Closing, Corrupt, InvalidInput, NotFound, SessionGone
 from holdfast.gateway.answers import json_answer
+from holdfast.gateway.auth import caller_of
 from holdfast.gateway.body import or_empty, parse_into, read_body
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.openapi import described
 from holdfast.gateway.operations import LINES
+from holdfast.gateway.parameters import TenantStore
 from holdfast.gateway.service import schema_version
 from holdfast.gateway.streams import Streamed
+from holdfast.gateway.timers import Timer
 from holdfast.gateway.wire_upkeep import (
     BackupOrder,
     BackupView,
@@ -27,12 +29,14 @@ from holdfast.gateway.wire_upkeep import (
     RetentionOrder,
     RetentionView,
     StatusView,
+    TimerView,
     Verify,
     VerifyLine,
 )
 from holdfast.store import Policy, Store
 from holdfast.store.backup import back_up
 from holdfast.store.retention import Doomed
+from holdfast.store.tokens import OPERATOR
 from holdfast.store.totals import totals
 from holdfast.store.verify import Verified
 
@@ -44,20 +48,24 @@ _backup = parse_into(BackupOrder)
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve `/api/status`, `/api/verify`, `/api/retention` and `/api/backup`."""
-    store = gateway.store
 
     @routes.get("/api/status", summary="The gateway and its store", **described({200: StatusView}))
-    async def get_status() -> Response:
+    async def get_status(store: TenantStore, request: Request) -> Response:
         sums = await store.sessions.workers.read(lambda tx: totals(tx, store.tenant))
-        figures = await asyncio.to_thread(store.engine.figures)
+        whole = caller_of(request).may(OPERATOR)
+        figures = await gateway.readiness.figures() if whole else {}
         engine = store.engine
         return json_answer(
             StatusView(
                 gateway.version,
-                os.getpid(),
+                os.getpid() if whole else None,
                 round(gateway.uptime, 3),
-                engine.url,
-                str(gateway.data) if gateway.data is not None else None,
+                gateway.address,
+                gateway.agents,
+                str(gateway.log.files.path) if whole and gateway.log is not None else None,
+                [timer_view(each) for each in gateway.timers] if whole else [],
+                engine.url if whole else None,
+                str(gateway.data) if whole and gateway.data is not None else None,
                 engine.name,
                 engine.version,
                 schema_version(engine.name),
@@ -75,7 +83,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         summary="Derive sessions again from their logs, and compare; a line for each as it is done",
         **described({200: VerifyLine}, body=Verify, media=LINES, body_required=False),
     )
-    async def verify_sessions(request: Request) -> Response:
+    async def verify_sessions(store: TenantStore, request: Request) -> Response:
         chosen = (await read_body(request, _verify)).sessions
         for session_id in chosen or ():
             await store.sessions.get(session_id)
@@ -86,7 +94,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         summary="Delete the sessions that are over these limits, archived first",
         **described({200: RetentionView}, body=RetentionOrder),
     )
-    async def apply_retention(request: Request) -> Response:
+    async def apply_retention(store: TenantStore, request: Request) -> Response:
         order = await read_body(request, _retention)
         plan = await store.retention.plan(Policy(order.max_age_ms, order.max_sessions, order.max_bytes))
         deleted = [] if order.dry_run else await store.retention.run(plan)
@@ -99,7 +107,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         summary="Copy the whole store to a new file, and check the copy",
         **described({200: BackupView}, body=BackupOrder),
     )
-    async def make_backup(request: Request) -> Response:
+    async def make_backup(store: TenantStore, request: Request) -> Response:
         path = backup_path((await read_body(request, _backup)).path)
 
         def told(_what: str, _done: int, _of: int) -> None:
@@ -162,6 +170,20 @@ def backup_path(text: str) -> Path:
 def line(**members: Any) -> bytes:
     """A line of JSON."""
     return _encode(members) + b"\n"
+
+
+def timer_view(timer: Timer) -> TimerView:
+    """A timer as an operator sees it."""
+    return TimerView(
+        timer.name,
+        timer.every_ms,
+        timer.running,
+        None if timer.last_success is None else to_iso(timer.last_success),
+        None if timer.last_failure is None else to_iso(timer.last_failure),
+        timer.failure,
+        timer.runs,
+        timer.failures,
+    )
 
 
 def doomed(found: Doomed) -> DoomedView:

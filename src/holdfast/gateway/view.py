@@ -1,4 +1,7 @@
-"""A session as it is shown: its row, state, goals, sub-agents and newest events, read at one moment."""
+"""A session as it is shown: its row, state, goals, sub-agents and newest events, read at one moment.
+
+An event that is not what was written is named as damaged and not shown: one of them does not hide the others.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,15 +10,17 @@ import msgspec
 
 from holdfast.core import Event, Goal, Session, State, SubAgent, strict_json
 from holdfast.core.clock import to_iso
+from holdfast.core.errors import Corrupt
 from holdfast.core.ids import check_session_id
 from holdfast.gateway import wire_children
-from holdfast.gateway.window import PAGE, Window, is_entry
+from holdfast.gateway.window import MOST_BYTES, PAGE, Window, is_entry, most, size_of
 from holdfast.gateway.wire import Cursor, session_row
+from holdfast.gateway.wire_finding import DamagedEvent
 from holdfast.store import Store
 from holdfast.store.agents import agents_of
 from holdfast.store.engine import Tx
 from holdfast.store.goals import goals_of
-from holdfast.store.reading import Head, existing_head, head_of, read
+from holdfast.store.reading import Head, existing_head, head_of, read, stretch
 from holdfast.store.sessions import get
 from holdfast.store.state import as_state, current
 
@@ -39,6 +44,7 @@ class Whole:
     state: State
     children: Children
     window: Window
+    damaged: list[DamagedEvent]
 
 
 async def whole(store: Store, session_id: str, limit: int) -> Whole:
@@ -49,18 +55,7 @@ async def whole(store: Store, session_id: str, limit: int) -> Whole:
         head = existing_head(tx, store.tenant, session_id)
         session = get(tx, store.tenant, session_id)
         state = as_state(session_id, current(tx, head))
-        return Whole(session, state, _children(tx, head), _newest(tx, head, limit))
-
-    return await store.sessions.workers.read(look)
-
-
-async def state_and_children(store: Store, session_id: str) -> tuple[State, Children]:
-    """The session's state, with its goals and sub-agents as of the same moment."""
-    check_session_id(session_id)
-
-    def look(tx: Tx) -> tuple[State, Children]:
-        head = existing_head(tx, store.tenant, session_id)
-        return as_state(session_id, current(tx, head)), _children(tx, head)
+        return Whole(session, state, children_in(tx, head), *_newest(tx, head, session_id, limit))
 
     return await store.sessions.workers.read(look)
 
@@ -70,7 +65,7 @@ async def children_of(store: Store, session_id: str) -> Children:
 
     def look(tx: Tx) -> Children:
         head = head_of(tx, store.tenant, session_id)
-        return _children(tx, head) if head is not None else Children([], [])
+        return children_in(tx, head)
 
     return await store.sessions.workers.read(look)
 
@@ -108,17 +103,45 @@ def final_view(session: Session) -> dict[str, Any] | None:
     return {**session.final, "at": to_iso(session.final["at"])}
 
 
-def _children(tx: Tx, head: Head) -> Children:
+def children_in(tx: Tx, head: Head | None) -> Children:
+    """The session's goals and sub-agents as a transaction sees them; none if there is no session."""
+    if head is None:
+        return Children([], [])
     return Children(goals_of(tx, head.session_no, open_only=False), agents_of(tx, head.session_no, active_only=False))
 
 
-def _newest(tx: Tx, head: Head, limit: int) -> Window:
+def _newest(tx: Tx, head: Head, session_id: str, limit: int) -> tuple[Window, list[DamagedEvent]]:
     found: list[Event] = []
+    damaged: list[DamagedEvent] = []
     lowest, size = head.seq + 1, limit
-    while lowest > 1 and len(found) < limit and head.seq - lowest < MOST_SEEN:
-        page = read(tx, head, 0, lowest, size, newest=True)
+    while lowest > 1 and len(found) < limit and size_of(found) < MOST_BYTES and head.seq - lowest < MOST_SEEN:
+        lowest, page, bad = _page(tx, head, session_id, lowest, size)
         found[:0] = [event for event in page if is_entry(event)]
-        lowest, size = page[0].seq, PAGE
-    found = found[-limit:]
-    older = found[0].seq if len(found) == limit else lowest
-    return Window(found, Cursor(older if older > 1 else None, head.seq))
+        damaged[:0] = bad
+        size = PAGE
+    shown = found[-most(found[::-1], limit) :]
+    older = shown[0].seq if len(shown) == limit or len(shown) < len(found) else lowest
+    window = Window(shown, Cursor(older if older > 1 else None, head.seq))
+    return window, [each for each in damaged if each.seq >= older]
+
+
+def _page(tx: Tx, head: Head, session_id: str, before: int, size: int) -> tuple[int, list[Event], list[DamagedEvent]]:
+    """The lowest seq of at most `size` events before a seq, the events, and which of them are damaged."""
+    try:
+        events = stretch(tx, head, 0, before, size, newest=True, most_bytes=MOST_BYTES).events
+        return events[0].seq, events, []
+    except Corrupt:
+        pass
+    good: list[Event] = []
+    bad: list[DamagedEvent] = []
+    lowest, total = max(before - size, 1), 0
+    for seq in range(before - 1, lowest - 1, -1):
+        try:
+            good += read(tx, head, seq - 1, seq + 1, 1)
+            total += len(good[-1].payload)
+        except Corrupt as error:
+            bad.append(DamagedEvent(session_id, seq, error.message))
+        if total >= MOST_BYTES:
+            lowest = seq
+            break
+    return lowest, good[::-1], bad[::-1]

@@ -13,13 +13,15 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 from holdfast.core import Event, Session
 from holdfast.core.clock import to_iso
 from holdfast.gateway.wire_children import Goal, SubAgent
-from holdfast.gateway.wire_types import Document, Name, Seq
+from holdfast.gateway.wire_finding import DamagedEvent
+from holdfast.gateway.wire_types import Document, Milliseconds, Moment, Name, OwnName, Seq, SessionId
+from holdfast.store.prepare import LAST_MS, MAX_EVENTS
 
 MAX_ACTIONS = 1_000
 DEFAULT_ACTIONS = 100
 
 Timestamp = Annotated[
-    str | int | float | None,
+    Moment | Milliseconds | Annotated[float, Meta(ge=0, le=LAST_MS)] | None,
     Meta(description="ISO 8601, UTC unless it says otherwise, or milliseconds since 1970; now if left out"),
 ]
 
@@ -31,13 +33,16 @@ def _no_details() -> Raw:
 class NewAction(Struct, rename="camel"):
     """An action to append."""
 
-    type: Name
+    type: OwnName
     details: Raw = field(default_factory=_no_details)
     timestamp: Timestamp = None
     event_id: Name | None = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
     expected_seq: Seq | None = None
     parent_id: Name | None = None
+
+
+NewActions = Annotated[list[NewAction], Meta(min_length=1, max_length=MAX_EVENTS)]
 
 
 class Written(Struct, rename="camel"):
@@ -85,7 +90,7 @@ class NewResponse(Struct, rename="camel"):
     details: Raw | UnsetType = UNSET
     timestamp: Timestamp = None
     event_id: Name | None = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
     expected_seq: Seq | None = None
     parent_id: Name | None = None
 
@@ -120,12 +125,12 @@ class ActionPage(Struct):
 class NewSession(Struct, rename="camel"):
     """A session's description."""
 
-    session_id: str | None = None
+    session_id: SessionId | None = None
     user_id: Name | None = None
     initial: Any = None
     tags: list[Name] | None = None
     metadata: dict[str, Any] | None = None
-    parent_session: str | None = None
+    parent_session: SessionId | None = None
     agent: Name | None = None
 
 
@@ -161,10 +166,11 @@ class SessionList(Struct):
     cursor: str | None
 
 
-class SessionView(Struct):
+class SessionView(Struct, omit_defaults=True):
     """A session with its state and the newest window of its log.
 
-    `metadata` holds the members of a list row and, beside them, those of the session's own metadata.
+    `metadata` holds the members of a list row and, beside them, those of the session's own metadata. `damaged` names
+    the events of the window that are not what was written and so are not shown; it is there only if there are some.
     """
 
     metadata: Document
@@ -174,6 +180,7 @@ class SessionView(Struct):
     responses: list[Action]
     final: Raw
     cursor: Cursor
+    damaged: list[DamagedEvent] = field(default_factory=list)
 
 
 class StateView(Struct, rename="camel"):
@@ -200,11 +207,11 @@ class Connections(Struct, rename="camel"):
 
 
 class Storage(Struct, rename="camel"):
-    """The database behind the gateway."""
+    """The database behind the gateway; a gateway that asks for tokens does not say where it is."""
 
     engine: str
     version: str
-    url: str
+    url: str | None
     store_id: str
 
 
@@ -219,11 +226,12 @@ class Health(Struct):
 
 
 class Ready(Struct, rename="camel"):
-    """Reads and writes are served."""
+    """Reads and writes are served; a gateway that asks for tokens shows no figures."""
 
     status: str
     storage: Storage
     schema_version: int
+    feed_lag_seconds: float
     figures: Document
 
 

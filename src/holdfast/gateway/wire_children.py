@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 from holdfast import core
 from holdfast.core import strict_json
 from holdfast.core.clock import to_iso
-from holdfast.gateway.wire_types import Name, Seq, Time
+from holdfast.gateway.wire_types import Name, OwnName, Seq, Time
 
 GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
 Priority = Literal["low", "medium", "high"]
@@ -33,7 +33,7 @@ class NewGoal(Struct, rename="camel"):
     id: Name | None = None
     status: GoalStatus = "pending"
     priority: Priority = "medium"
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class GoalChange(Struct, rename="camel"):
@@ -42,7 +42,7 @@ class GoalChange(Struct, rename="camel"):
     status: GoalStatus | None = None
     description: str | None = None
     priority: Priority | None = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class SubAgent(Struct, rename="camel", omit_defaults=True):
@@ -64,7 +64,7 @@ class NewAgent(Struct, rename="camel"):
     agent_id: Name | None = None
     id: Name | None = None
     task: Any = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class AgentEnd(Struct, rename="camel"):
@@ -72,7 +72,7 @@ class AgentEnd(Struct, rename="camel"):
 
     status: Literal["completed", "failed"] = "completed"
     result: Any = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class Checkpoint(Struct, rename="camel"):
@@ -97,7 +97,7 @@ class NewCheckpoint(Struct, rename="camel"):
     name: str = ""
     seq: Seq | None = None
     checkpoint_id: Name | None = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class Compaction(Struct, rename="camel"):
@@ -108,7 +108,7 @@ class Compaction(Struct, rename="camel"):
     first_seq: Seq = 1
     name: str = ""
     expected_seq: Seq | None = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class Snapshot(Struct, rename="camel"):
@@ -165,7 +165,7 @@ def effect(found: core.Effect) -> Effect:
 
 def value(found: Any) -> Raw:
     """A stored JSON value as part of an answer, whatever numbers are in it."""
-    return msgspec.Raw(strict_json.dump(found))
+    return msgspec.Raw(strict_json.encode(found))
 
 
 def when(ms: int | None) -> str | None:

@@ -6,7 +6,7 @@ from msgspec import Raw, Struct, field
 
 from holdfast.gateway.wire import Action, SessionRow
 from holdfast.gateway.wire_children import Effect, Goal, Snapshot, SubAgent
-from holdfast.gateway.wire_types import Document, Name, Seq, Time
+from holdfast.gateway.wire_types import Document, Name, OwnName, Seq, SessionId, Time
 
 Status = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]
 
@@ -17,7 +17,7 @@ class Ending(Struct, rename="camel"):
     status: Status = "completed"
     outcome: Any = None
     response: Any = None
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class Ended(Struct, rename="camel"):
@@ -33,7 +33,7 @@ class Tagging(Struct, rename="camel"):
 
     add: list[Name] = field(default_factory=list)
     remove: list[Name] = field(default_factory=list)
-    idempotency_key: Name | None = None
+    idempotency_key: OwnName | None = None
 
 
 class Tags(Struct, rename="camel"):
@@ -71,21 +71,21 @@ class Fork(Struct, rename="camel"):
 
     at: Seq | None = None
     checkpoint_id: Name | None = None
-    session_id: str | None = None
+    session_id: SessionId | None = None
     key: Name | None = None
 
 
 class Branch(Struct, rename="camel"):
     """The id of a branch, and a new session key to route to it."""
 
-    session_id: str | None = None
+    session_id: SessionId | None = None
     key: Name | None = None
 
 
 class Successor(Struct, rename="camel"):
     """The id of the session that takes the place of another; one is made if there is none."""
 
-    session_id: str | None = None
+    session_id: SessionId | None = None
 
 
 class Origin(Struct, rename="camel"):

@@ -4,18 +4,37 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from holdfast.gateway.wire_types import Document, Time
+from holdfast.gateway.wire_types import Document, SessionId, Time
 
 Limit = Annotated[int, Meta(ge=0, le=2**53)]
 
 
+class TimerView(Struct, rename="camel"):
+    """What the gateway does by itself: how often, when it was last done by whichever gateway, and what went wrong."""
+
+    name: str
+    every_ms: int
+    running: bool
+    last_success: Time | None
+    last_failure: Time | None
+    failure: str | None
+    runs: int
+    failures: int
+
+
 class StatusView(Struct, rename="camel"):
-    """The gateway and its store; `store` has no password in it, and `figures` are the engine's own."""
+    """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
+    large the whole store is and what is done for all of it is told to operators. `store` has no password in it, and
+    `figures` are the engine's own."""
 
     version: str
-    pid: int
+    pid: int | None
     uptime: float
-    store: str
+    address: str | None
+    agents: list[str]
+    log_file: str | None
+    timers: list[TimerView]
+    store: str | None
     data_folder: str | None
     engine: str
     engine_version: str
@@ -42,7 +61,7 @@ class ImportedView(Struct, rename="camel"):
 class Verify(Struct):
     """Which sessions to verify; null is all of them."""
 
-    sessions: list[str] | None = None
+    sessions: list[SessionId] | None = None
 
 
 class VerifyLine(Struct, rename="camel", omit_defaults=True):
@@ -89,7 +108,7 @@ class RetentionView(Struct):
 class BackupOrder(Struct):
     """Where to write a backup: an absolute path on the gateway's machine, where nothing is yet."""
 
-    path: str
+    path: Annotated[str, Meta(extra_json_schema={"pattern": r"^/[^\u0000]*$"})]
 
 
 class BackupView(Struct):
@@ -123,7 +142,7 @@ class ArchiveList(Struct):
 class PurgeOrder(Struct, rename="camel"):
     """Which archives to remove for good: of these sessions, or of all that were deleted so long ago."""
 
-    sessions: list[str] | None = None
+    sessions: list[SessionId] | None = None
     older_than_ms: Limit | None = None
     dry_run: bool = False
 
@@ -132,3 +151,16 @@ class PurgeView(Struct):
     """The archives that were removed, or would be."""
 
     purged: list[ArchivedView]
+
+
+class LogLines(Struct):
+    """Lines of the log, oldest first; `cursor` asks for what follows, `truncated` says that some before were removed.
+
+    `file` is the newest log file, and `size` its bytes.
+    """
+
+    lines: list[Document]
+    cursor: str
+    file: str
+    size: int
+    truncated: bool

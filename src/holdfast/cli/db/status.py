@@ -20,13 +20,13 @@ def status(where: Where, as_json: bool) -> None:
         show.as_json(found)
         return
     held = (
-        f"the gateway at {found['gateway']} (pid {found['pid']})"
+        f"the gateway at {found['gateway']} (pid {found['pid'] or 'unknown'})"
         if found["gateway"]
         else "nobody: no gateway runs on it"
     )
     show.pairs(
         [
-            ("store", found["store"]),
+            ("store", found["store"] or "-"),
             ("held by", held),
             ("engine", f"{found['engine']} {found['engineVersion']}"),
             ("schema", str(found["schema"])),

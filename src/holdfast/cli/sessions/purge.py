@@ -5,18 +5,18 @@ from typing import Any
 import click
 
 from holdfast.cli import show
+from holdfast.cli.amounts import AGE
 from holdfast.cli.asking import confirm
 from holdfast.cli.columns import table
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
-from holdfast.cli.sessions.rm import AGE, Amount
 from holdfast.cli.where import Where, somewhere
 from holdfast.core import SystemClock
 
 
 @click.command()
 @click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
-@click.option("--older-than", type=Amount("AGE", AGE), help="All that were deleted so long ago: 30d, 12h, …")
+@click.option("--older-than", type=AGE, help="All that were deleted so long ago: 30d, 12h, …")
 @click.option("--dry-run", is_flag=True, help="Only say which.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @somewhere

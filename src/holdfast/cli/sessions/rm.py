@@ -1,12 +1,12 @@
 """`holdfast sessions rm`."""
 
-import re
 import sys
 from typing import Any
 
 import click
 
 from holdfast.cli import show
+from holdfast.cli.amounts import AGE, SIZE
 from holdfast.cli.asking import confirm
 from holdfast.cli.columns import plain, table
 from holdfast.cli.errors import problem_of, says_errors
@@ -14,37 +14,16 @@ from holdfast.cli.service import Service, at, run, serving
 from holdfast.cli.where import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
 
-AGE = {"s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
-SIZE = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 FAILED = 1
-MOST = 2**53
 WOULD = "would be deleted"
 DONE = "deleted, archived first"
 
 
-class Amount(click.ParamType[int]):
-    """A number with a unit."""
-
-    def __init__(self, name: str, units: dict[str, int]) -> None:
-        self.name = name
-        self._units = units
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"(\d+) ?([A-Za-z]*)", str(value))
-        unit = next((each for each in self._units if found and each.lower() == found[2].lower()), None)
-        if found is None or unit is None:
-            self.fail(f"{value!r} is not a number with one of {', '.join(filter(None, self._units))}", param, ctx)
-        amount = int(found[1]) * self._units[unit]
-        if amount > MOST:
-            self.fail(f"{value!r} is more than can be counted", param, ctx)
-        return amount
-
-
 @click.command()
 @click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
-@click.option("--older-than", type=Amount("AGE", AGE), help="Those with no event for so long: 30d, 12h, …")
+@click.option("--older-than", type=AGE, help="Those with no event for so long: 30d, 12h, …")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="All but the N that changed last.")
-@click.option("--max-size", type=Amount("SIZE", SIZE), help="The oldest, until the rest is no larger: 10GB, …")
+@click.option("--max-size", type=SIZE, help="The oldest, until the rest is no larger: 10GB, …")
 @click.option("--dry-run", is_flag=True, help="Only say which.")
 @click.option("--reason", default="", help="Why; kept in the archive.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")

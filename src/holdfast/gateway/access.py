@@ -1,0 +1,95 @@
+"""Who may do what: a caller, its scopes, and the scope that each route needs.
+
+    read      see the tenant's sessions, follow them
+    write     change them
+    admin     read and write, and what is done to many sessions at once: export, import, retention, purge, audit
+    metrics   /metrics, which says nothing of any tenant
+    operator  all of that for every tenant, and the gateway itself: backups, logs, tokens
+
+A route that is not named here needs read for GET and write for anything else.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from holdfast.core.ids import check_tenant
+from holdfast.gateway.errors import Forbidden, NoRoute
+from holdfast.store.tokens import ADMIN, METRICS, OPERATOR, READ, SCOPES, WRITE
+
+OPEN = frozenset({"/", "/health", "/readyz", "/openapi.json", "/docs", "/agent-card", "/.well-known/agent-card.json"})
+"""Served to anybody who reaches the gateway: what it is and whether it lives, nothing of what it keeps."""
+
+SPECIAL = {
+    "/metrics": METRICS,
+    "/api/status": ADMIN,
+    "/api/export": ADMIN,
+    "/api/import": ADMIN,
+    "/api/verify": ADMIN,
+    "/api/retention": ADMIN,
+    "/api/archives": ADMIN,
+    "/api/archives/purge": ADMIN,
+    "/api/audit": ADMIN,
+    "/api/backup": OPERATOR,
+    "/api/logs": OPERATOR,
+    "/api/tokens": OPERATOR,
+}
+SESSIONS = "/api/sessions/"
+HOLD = "hold"
+IMPLIED = {OPERATOR: frozenset(SCOPES), ADMIN: frozenset({ADMIN, READ, WRITE})}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request; without a token it is whoever is on this machine."""
+
+    name: str
+    tenant: str
+    scopes: frozenset[str]
+    token_id: str | None = None
+
+    def may(self, scope: str) -> bool:
+        """Whether the caller has the scope, or one that includes it."""
+        return scope in allowed(self.scopes)
+
+    def acting_for(self, tenant: str | None) -> "Caller":
+        """The same caller at work for the tenant that it named; Forbidden if that is not its own to choose."""
+        if tenant is None or tenant == self.tenant:
+            return self
+        if not self.may(OPERATOR):
+            raise Forbidden("the token is for another tenant", needs=OPERATOR)
+        return replace(self, tenant=check_tenant(tenant))
+
+
+@lru_cache(maxsize=1024)
+def allowed(scopes: frozenset[str]) -> frozenset[str]:
+    """These scopes and all that they include."""
+    return scopes.union(*(IMPLIED.get(each, ()) for each in scopes))
+
+
+def needed(method: str, path: str) -> str | None:
+    """The scope that a request needs; None if anybody may send it.
+
+    The patterns of routes end in `$`, which also matches before a last line end: a path with one would lead to a
+    route whose name it does not have here, so it leads nowhere.
+    """
+    if path.endswith("\n"):
+        raise NoRoute(f"there is nothing at {path!r:.200}")
+    if path in OPEN and method in {"GET", "HEAD"}:
+        return None
+    if path in SPECIAL:
+        return SPECIAL[path]
+    if path.startswith("/api/tokens/"):
+        return OPERATOR
+    if method in {"GET", "HEAD"}:
+        return READ
+    return ADMIN if path.startswith(SESSIONS) and path.split("/")[4:] == [HOLD] else WRITE
+
+
+def is_audited(method: str, path: str) -> bool:
+    """Whether a request is written to the audit log: what needs more than write and changes or takes away, and
+    deletions."""
+    if method == "DELETE":
+        return True
+    if path == "/api/export":
+        return True
+    return method not in {"GET", "HEAD"} and needed(method, path) in {ADMIN, OPERATOR}

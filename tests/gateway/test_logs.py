@@ -1,0 +1,287 @@
+"""The gateway's log: lines of JSON without secrets, which nothing waits for, read by cursor across rotations."""
+
+import io
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.gateway.process import PATIENCE, running
+from tests.gateway.test_problems import check
+from tests.support.disks import small_disk
+
+from holdfast.core.errors import InvalidInput
+from holdfast.gateway.logs import LONGEST, Logs, LogWriter, Plain, line_of, shortened, writing
+
+SECRET = "s3cr3t-Zq9xW7vT5rP1"
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    made = logging.getLogger("holdfast.test")
+    yield made
+    made.handlers.clear()
+
+
+def record(message: str, *args: Any, error: Exception | None = None, **fields: Any) -> logging.LogRecord:
+    info = None if error is None else (type(error), error, error.__traceback__)
+    made = logging.LogRecord("holdfast.test", logging.WARNING, __file__, 1, message, args, info)
+    made.fields = fields
+    return made
+
+
+def raised(text: str) -> Exception:
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        return error
+
+
+def lines_in(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(path for path in folder.glob("gateway-*.log"))
+    return [json.loads(line) for path in files for line in path.read_bytes().splitlines()]
+
+
+def test_a_line_says_when_who_what_and_why() -> None:
+    line = json.loads(line_of(record("%s failed", "it", error=raised("no luck"), status=500)))
+    assert set(line) == {"time", "level", "logger", "message", "fields", "error"}
+    assert line["time"].endswith("Z")
+    assert (line["level"], line["logger"], line["message"]) == ("warning", "holdfast.test", "it failed")
+    assert (line["fields"], line["error"]["type"], line["error"]["message"]) == (
+        {"status": 500},
+        "ValueError",
+        "no luck",
+    )
+    assert "in raised" in line["error"]["trace"]
+    assert set(json.loads(line_of(record("plain")))) == {"time", "level", "logger", "message"}
+
+
+@pytest.mark.parametrize("shown", [lambda given: line_of(given).decode(), Plain().format], ids=["file", "people"])
+def test_no_secret_is_in_it(shown: Any) -> None:
+    text = shown(
+        record(
+            "cannot reach postgresql://ada:%s@db, Authorization: Bearer %s",
+            SECRET,
+            SECRET,
+            error=raised(f"password={SECRET}"),
+            url=f"https://u:{SECRET}@h",
+            token=SECRET,
+        )
+    )
+    assert SECRET not in text
+    assert "postgresql://ada:***@db" in text
+
+
+def test_a_line_is_one_line_and_bounded_whatever_it_says() -> None:
+    given = record("a\nb\r\x1b[31m" + "x" * 200_000 + "\ud800", error=raised("y" * 200_000), odd={1, 2}, bad="\ud800")
+    line = line_of(given)
+    assert line.count(b"\n") == 1
+    assert len(line) < 4 * LONGEST
+    assert json.loads(line)["message"].startswith("a\nb\r\x1b[31m")
+    people = Plain().format(given)
+    assert people.splitlines()[0].endswith("…")
+    assert "\x1b" not in people.split("\n")[0]
+
+
+def test_a_secret_at_the_cut_is_not_half_shown() -> None:
+    for before in range(LONGEST - 300, LONGEST + 3_000, 50):
+        assert SECRET[:6] not in shortened("x" * before + f" postgresql://ada:{SECRET * 20}@db" + "y" * 10_000)
+
+
+def test_the_file_has_what_is_ours_from_info_on_and_people_get_warnings(tmp_path: Path, logger: logging.Logger) -> None:
+    said = io.StringIO()
+    people = logging.StreamHandler(said)
+    people.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(people)
+    try:
+        with writing(tmp_path / "logs", Logs()):
+            logger.info("quiet")
+            logger.warning("loud")
+            logging.getLogger("somebody.else").info("not ours")
+            logging.getLogger("somebody.else").warning("not ours, but loud")
+    finally:
+        logging.getLogger().removeHandler(people)
+    assert [line["message"] for line in lines_in(tmp_path / "logs")] == ["quiet", "loud", "not ours, but loud"]
+    assert said.getvalue().splitlines() == ["loud", "not ours, but loud"]
+
+
+def test_lines_of_many_threads_all_arrive_in_each_ones_order(tmp_path: Path, logger: logging.Logger) -> None:
+    def tell(name: int) -> None:
+        for number in range(200):
+            logger.info("%d", name, extra={"fields": {"number": number}})
+
+    with writing(tmp_path, Logs(max_bytes=64 * 1024, keep=100)):
+        threads = [threading.Thread(target=tell, args=(name,)) for name in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = lines_in(tmp_path)
+    for name in range(8):
+        assert [line["fields"]["number"] for line in found if line["message"] == str(name)] == list(range(200))
+    assert len(list(tmp_path.glob("gateway-*.log"))) > 1
+
+
+def test_a_log_that_cannot_be_written_stops_nobody_and_goes_on_when_it_can(
+    tmp_path: Path, logger: logging.Logger, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "logs"
+    folder.write_text("a file where the folder should be")
+    with writing(folder, Logs()) as writer:
+        logger.info("lost")
+        wait_for(lambda: writer.dropped == 2)  # the line itself, and the one that says so
+        folder.unlink()
+        logger.info("kept")
+    assert [line["message"] for line in lines_in(folder)] == ["kept", "2 lines of the log could not be written"]
+    assert len([each for each in caplog.messages if "goes on without" in each]) == 1
+
+
+def wait_for(condition: Any) -> None:
+    turn = threading.Event()
+    for _ in range(int(PATIENCE / 0.01)):
+        if condition():
+            return
+        turn.wait(0.01)
+    raise AssertionError("it did not come about")
+
+
+def test_too_many_lines_are_dropped_and_not_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that writes is held up by a pipe that nobody reads from."""
+    import os
+
+    fifo = tmp_path / "gateway-1700000000000.log"
+    os.mkfifo(fifo)
+    monkeypatch.setattr("holdfast.gateway.logs.MOST_WAITING", 100)
+    from holdfast.gateway.log_files import LogFiles
+
+    keeper = os.open(fifo, os.O_RDWR)
+    writer = LogWriter(LogFiles(tmp_path, max_bytes=10**9, keep=2))
+    try:
+        for _ in range(1_000):
+            writer.handle(record("x" * 10_000))
+        assert 0 < writer.dropped < 1_000
+        assert writer._queue.qsize() <= 100
+    finally:
+        os.read(keeper, 1 << 20)
+        monkeypatch.setattr("holdfast.gateway.logs.END_SECONDS", 0.01)
+        writer.close()
+        os.close(keeper)
+
+
+@pytest.mark.parametrize("wrong", [{"max_bytes": 1000}, {"keep": 1}, {"keep": 10**6}])
+def test_options_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        Logs(**wrong)
+
+
+async def test_a_gateway_without_a_log_file_says_so(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/api/logs")
+    assert (answer.status_code, check(answer)["code"]) == (404, "no_log")
+    assert (await client.get("/api/logs?limit=0")).status_code == 400
+
+
+def test_a_real_gateways_log_is_read_by_cursor_without_a_gap_or_a_double(tmp_path: Path) -> None:
+    """Every request is a line; hundreds of them go through several files while somebody reads along."""
+    options = ("--log-requests", "--log-size", "64KB", "--log-keep", "2")
+    with running(tmp_path, *options) as gateway, client_of(gateway.url) as client:
+        first = client.get("/api/logs").json()
+        assert first["lines"][0]["message"] == "the gateway serves"
+        assert first["lines"][0]["fields"]["address"] == gateway.url
+        assert first["file"] == str(tmp_path / "logs" / "gateway.log")
+        status = client.get("/api/status").json()
+        assert (status["logFile"], status["address"], status["agents"]) == (first["file"], gateway.url, ["main"])
+        assert 0 < first["size"] <= 64_000
+        seen: list[int] = []
+        cursor = first["cursor"]
+        for number in range(600):
+            client.get(f"/nothing/{number}", headers={"Authorization": f"Bearer {SECRET}"})
+            if number % 50 == 49:
+                cursor = read_on(client, cursor, seen)
+        while len(seen) < 600:
+            cursor = read_on(client, cursor, seen)
+        assert seen == list(range(600))
+        assert len(list((tmp_path / "logs").glob("gateway-*.log"))) == 2
+        late = client.get("/api/logs", params={"cursor": first["cursor"], "limit": 1}).json()
+        assert (late["truncated"], len(late["lines"])) == (True, 1)
+        line = next(line for line in client.get("/api/logs").json()["lines"] if line["fields"]["status"] == 404)
+        expected = {"method": "GET", "route": "none", "status": 404, "caller": "local", "client": "127.0.0.1"}
+        assert expected.items() <= line["fields"].items()
+        assert line["fields"]["ms"] >= 0
+        assert line["fields"]["bytes"] > 0
+        assert client.get("/api/logs", params={"cursor": "none"}).status_code == 400
+        code, said = gateway.stop()
+    assert (code, said) == (0, "")
+    assert lines_in(tmp_path / "logs")[-1]["message"] == "the gateway stops"
+    assert not any(SECRET in path.read_text() for path in (tmp_path / "logs").iterdir())
+
+
+def read_on(client: httpx2.Client, cursor: str, seen: list[int]) -> str:
+    page = client.get("/api/logs", params={"cursor": cursor, "limit": 40}).json()
+    assert not page["truncated"]
+    paths = [line["fields"]["path"] for line in page["lines"]]
+    seen += [int(path.rsplit("/", 1)[1]) for path in paths if path.startswith("/nothing/")]
+    return str(page["cursor"])
+
+
+def client_of(url: str) -> httpx2.Client:
+    return httpx2.Client(base_url=url, trust_env=False, timeout=PATIENCE)
+
+
+def test_by_default_what_failed_has_a_line_and_what_went_well_has_none(tmp_path: Path) -> None:
+    path = f"/nothing/https://u:{SECRET}@h/x"
+    with running(tmp_path) as gateway, client_of(gateway.url) as client:
+        assert client.post("/api/actions/s", json={"type": "note"}).status_code == 201
+        assert client.get(path, params={"token": SECRET}).status_code == 404
+        assert client.get("/api/sessions/none").status_code == 404
+        wait_for(lambda: len(client.get("/api/logs").json()["lines"]) >= 3)
+        lines = client.get("/api/logs").json()["lines"]
+        for _ in range(200):
+            client.get("/nothing/flood")
+        gateway.stop()
+    told = [line["fields"]["route"] for line in lines if line["logger"] == "holdfast.gateway.requests"]
+    assert told == ["none", "/api/sessions/{session_id}"]
+    assert [line["fields"].get("code") for line in lines[-2:]] == ["no_route", "not_found"]
+    assert lines[-1]["message"] == "GET /api/sessions/{session_id} 404 not_found"
+    assert SECRET not in (tmp_path / "logs" / "gateway.log").read_text()
+
+
+def test_a_gateway_whose_log_has_no_room_serves_on(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    with (
+        small_disk(folder, 1) as disk,
+        running(tmp_path, "--log-requests") as gateway,
+        client_of(gateway.url) as client,
+    ):
+        before = client.get("/api/logs").json()
+        assert before["lines"]
+        (disk / "ballast").write_bytes(bytes(900 * 1024))
+        ballast = (disk / "ballast").open("ab", buffering=0)
+        with pytest.raises(OSError, match="No space"):
+            while True:
+                ballast.write(bytes(4096))
+        ballast.close()
+        number = 0
+        while not dropped(client):
+            number += 1
+            assert client.post("/api/actions/s", json={"type": "note"}).json()["seq"] == number
+        (disk / "ballast").unlink()
+        client.get("/health")
+        wait_for(lambda: "could not be written" in (folder / "gateway.log").read_text())
+        page = client.get("/api/logs", params={"cursor": before["cursor"], "limit": 1_000}).json()
+        assert page["lines"]
+        assert all("unreadable" not in line for line in page["lines"])
+        code, said = gateway.stop()
+    assert code == 0
+    assert said.count("goes on without") == 1
+
+
+def dropped(client: httpx2.Client) -> float:
+    text = client.get("/metrics").text
+    return float(
+        next(line for line in text.splitlines() if line.startswith("holdfast_log_lines_dropped_total")).split()[1]
+    )

@@ -1,0 +1,153 @@
+"""Kill a gateway again and again while retrying clients write through it; then look at what is there.
+
+With several addresses there are several gateways on one PostgreSQL, killed in turn, and the clients go to the next.
+"""
+
+import asyncio
+import random
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.gateway.process import PATIENCE, command, environment
+from tests.support.retrying import Clients, write_until_stopped, wrongs
+
+from holdfast.store import open_store
+
+CLIENTS = 32
+SESSIONS = 8
+LONGEST_LIFE = 0.08
+IN_START = 0.1
+"""How often a gateway is killed before it is ready."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run of kills found."""
+
+    clients: Clients
+    wrong: list[str] = field(default_factory=list)
+    ready: list[float] = field(default_factory=list)
+    """Seconds from each kill until the next gateway was ready."""
+
+
+@dataclass(slots=True)
+class Gateway:
+    """One gateway with a port of its own, started again after each kill."""
+
+    folder: Path
+    store_url: str
+    module: str
+    port: int
+    process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Start the process; it is not ready yet."""
+        options = ("--port", str(self.port), "--data", str(self.folder), "--store", self.store_url)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "said").open("ab") as said:
+            self.process = await asyncio.create_subprocess_exec(
+                *command(*options, module=self.module), stdout=said, stderr=said, env=environment()
+            )
+
+    async def until_ready(self) -> None:
+        """Return once `/readyz` says so."""
+        assert self.process is not None
+        async with asyncio.timeout(PATIENCE):
+            while not await _is_ready(self.port):
+                assert self.process.returncode is None, (self.folder / "said").read_text()
+                await asyncio.sleep(0.005)
+
+    async def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait; the exit code."""
+        assert self.process is not None
+        with suppress(ProcessLookupError):
+            self.process.send_signal(number)
+        return await self.process.wait()
+
+
+async def kill_gateways(
+    store_url: str, folder: Path, cycles: int, *, gateways: int = 1, seed: int = 20261115, module: str = "holdfast"
+) -> Outcome:
+    """Kill gateways so often at random moments under 32 retrying clients; `module` is the program that serves."""
+    chance = random.Random(seed)
+    ports = fixed_ports(gateways, chance)
+    served = [Gateway(folder / f"g{n}", store_url, module, port) for n, port in enumerate(ports)]
+    clients = Clients([each.url for each in served])
+    outcome = Outcome(clients)
+    writing = [
+        asyncio.create_task(write_until_stopped(clients, f"c{n}", f"s{n % SESSIONS}", n)) for n in range(CLIENTS)
+    ]
+    try:
+        for each in served:
+            await each.start()
+            await each.until_ready()
+        for cycle in range(cycles):
+            await _one_kill(served[cycle % gateways], outcome, chance)
+        clients.stopping = True
+        await asyncio.gather(*writing)
+        codes = [await each.end(signal.SIGTERM) for each in served]
+        outcome.wrong += [f"a gateway ended with {code}" for code in codes if code]
+    finally:
+        for task in writing:
+            task.cancel()
+        await asyncio.gather(*writing, return_exceptions=True)
+        for each in served:
+            if each.process is not None and each.process.returncode is None:
+                await each.end(signal.SIGKILL)
+    async with await open_store(store_url) as store:
+        outcome.wrong += await wrongs(store, clients)
+    return outcome
+
+
+async def _one_kill(gateway: Gateway, outcome: Outcome, chance: random.Random) -> None:
+    """Wait until clients are answered again, and a moment; kill; start again, now and then after a kill at once."""
+    clients, before = outcome.clients, outcome.clients.answered
+    async with asyncio.timeout(PATIENCE):
+        while clients.answered == before:
+            await asyncio.sleep(0.002)
+    await asyncio.sleep(chance.random() * LONGEST_LIFE)
+    began = time.monotonic()
+    await gateway.end(signal.SIGKILL)
+    await gateway.start()
+    if chance.random() < IN_START:
+        await asyncio.sleep(chance.random())
+        began = time.monotonic()
+        await gateway.end(signal.SIGKILL)
+        await gateway.start()
+    await gateway.until_ready()
+    outcome.ready.append(time.monotonic() - began)
+
+
+async def _is_ready(port: int) -> bool:
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    try:
+        writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return (await reader.readline()).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+def fixed_ports(count: int, chance: random.Random) -> Sequence[int]:
+    """Free ports to come back to: below those that the kernel gives away while nobody listens on them."""
+    found: set[int] = set()
+    while len(found) < count:
+        port = chance.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.add(port)
+    return sorted(found)
