@@ -6,10 +6,29 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from bench import batch, bounded, busy_loop, bystander, http, postgres, single, size, slow_disk, together
+from bench import (
+    batch,
+    bounded,
+    busy_loop,
+    bystander,
+    create,
+    http,
+    http_batch,
+    http_token,
+    memory,
+    postgres,
+    programs,
+    ready,
+    single,
+    size,
+    slow_disk,
+    subscribers,
+    together,
+    two_gateways,
+)
 from bench.line import Effort, Line, Measurement
 from bench.machine import describe
-from bench.plot import draw
+from bench.plot import draw, draw_curve
 from bench.report import Report, new_folder, now, show
 
 ARTIFACTS = Path(".artifacts")
@@ -24,7 +43,15 @@ MEASUREMENTS: dict[str, Measurement] = {
     "busy-loop": busy_loop.measure,
     "bystander": bystander.measure,
     "http": http.measure,
+    "http-token": http_token.measure,
+    "http-batch": http_batch.measure,
+    "create": create.measure,
+    "programs": programs.measure,
+    "subscribers": subscribers.measure,
+    "memory": memory.measure,
+    "ready": ready.measure,
     "postgres": postgres.measure,
+    "two-gateways": two_gateways.measure,
 }
 
 
@@ -37,7 +64,7 @@ def main() -> int:
     broken = False
     with tempfile.TemporaryDirectory(dir=folder, prefix="files-") as place:
         repeats, seconds = (3, 0.4) if options.quick else (options.repeats, options.seconds)
-        effort = Effort(repeats, seconds, Path(place).resolve())
+        effort = Effort(repeats, seconds, Path(place).resolve(), options.quick)
         machine = describe(effort.folder)
         if machine["disk"] == "tmpfs":
             _say("this folder is in memory: syncing costs nothing here, and the numbers mean nothing")
@@ -52,6 +79,9 @@ def main() -> int:
     (folder / "bench.json").write_text(report.as_json())
     if lines:
         draw(report, folder / "bench.png")
+    for line in lines:
+        if line.curve:
+            draw_curve(report, line, folder / f"{line.name}.png")
     if options.json:
         print(report.as_json())
     else:

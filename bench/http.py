@@ -8,26 +8,20 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from urllib.parse import urlsplit
 
+from bench import load
 from bench.line import Effort, Line, in_turns, ratio
 from bench.material import WRITERS, payload
+from bench.servers import NotServed, Server, gateway, serving
 
 NAME = "http"
 WHAT = f"HTTP append, {WRITERS} connections: gateway / bare handler"
 AT_LEAST = 0.6
 SCRIPT = Path(__file__).with_name("wrk.lua")
 SPARE_SECONDS = 30.0
-END_SECONDS = 20.0
-
-
-class NotServed(Exception):
-    """A server did not come up."""
 
 
 def measure(effort: Effort) -> list[Line]:
@@ -37,70 +31,58 @@ def measure(effort: Effort) -> list[Line]:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=effort.folder)))
         try:
             bare = stack.enter_context(serving("bench.bare", f"sqlite:///{place}/bare.db"))
-            gateway = stack.enter_context(serving("holdfast", "serve", "--json", "--port=0", f"--data={place}/gateway"))
+            ours = stack.enter_context(gateway(place / "gateway"))
         except NotServed as error:
             return [Line(NAME, WHAT, "×", at_least=AT_LEAST, note=f"NOT RUN: {error}")]
-        for port in (gateway, bare):
-            load(port, effort.seconds, wrk)
+        for server in (ours, bare):
+            appends(server, effort.seconds, wrk)
         rounds = in_turns(
             effort.repeats,
-            lambda: load(gateway, 2 * effort.seconds, wrk),
-            lambda: load(bare, 2 * effort.seconds, wrk),
+            lambda: appends(ours, 2 * effort.seconds, wrk),
+            lambda: appends(bare, 2 * effort.seconds, wrk),
         )
     return [
         Line(
             NAME,
             WHAT,
             "×",
-            ratio([(ours["rate"], other["rate"]) for ours, other in rounds]),
+            ratio([(one["rate"], other["rate"]) for one, other in rounds]),
             at_least=AT_LEAST,
             beside={
-                "gateway/s": median(ours["rate"] for ours, _ in rounds),
+                "gateway/s": median(one["rate"] for one, _ in rounds),
                 "bare/s": median(other["rate"] for _, other in rounds),
-                "gateway p99 ms": median(ours["p99_ms"] for ours, _ in rounds),
+                "gateway p99 ms": median(one["p99_ms"] for one, _ in rounds),
                 "bare p99 ms": median(other["p99_ms"] for _, other in rounds),
+                "gateway CPU µs": median(one["cpu_us"] for one, _ in rounds),
+                "bare CPU µs": median(other["cpu_us"] for _, other in rounds),
             },
-            note=f"load from {'wrk' if wrk else 'bench.load'}",
+            note=f"load from {'wrk' if wrk else 'bench.load'}; CPU of one append, store included",
         )
     ]
 
 
-@contextlib.contextmanager
-def serving(module: str, *args: str) -> Iterator[int]:
-    """A server process that prints where it runs; its port."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "OPENAI_"))}
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, *args], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
-        )
-        try:
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            if not said:
-                errors.seek(0)
-                last = (errors.read().strip().splitlines() or ["no reason given"])[-1]
-                raise NotServed(f"{module} did not start: {last}")
-            port = urlsplit(json.loads(said)["url"]).port
-            assert port is not None
-            yield port
-        finally:
-            process.terminate()
-            try:
-                process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+def appends(server: Server, seconds: float, wrk: str | None) -> dict[str, float]:
+    """What one server answers, asked by another process, and what an answer costs it."""
+    before = server.cpu_seconds
+    found = _with_wrk(wrk, server.port, seconds) if wrk else _plain(server.port, seconds)
+    return {**found, "cpu_us": (server.cpu_seconds - before) / (found["rate"] * seconds) * 1e6}
 
 
-def load(port: int, seconds: float, wrk: str | None) -> dict[str, float]:
-    """What one server answers, asked by another process."""
-    if wrk:
-        command = [wrk, "-t1", f"-c{WRITERS}", f"-d{max(round(seconds), 1)}s", "-s", str(SCRIPT)]
-        command.append(f"http://127.0.0.1:{port}")
-    else:
-        command = [sys.executable, "-m", "bench.load", str(port), str(WRITERS), str(seconds)]
+def _plain(port: int, seconds: float) -> dict[str, float]:
+    found = load.run(load.Order([port], seconds=seconds))
+    return {"rate": found.rate, "p99_ms": found.p99_ms}
+
+
+def _with_wrk(wrk: str, port: int, seconds: float) -> dict[str, float]:
+    command = [
+        wrk,
+        "-t1",
+        f"-c{WRITERS}",
+        f"-d{max(round(seconds), 1)}s",
+        "-s",
+        str(SCRIPT),
+        f"http://127.0.0.1:{port}",
+    ]
     environment = {**os.environ, "BENCH_PAYLOAD": payload().decode()}
     done = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=seconds + SPARE_SECONDS

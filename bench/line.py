@@ -1,6 +1,6 @@
 """A line of the report: one number, its goal, and whether it holds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -12,11 +12,12 @@ Other = TypeVar("Other")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how often to measure, and where the files go."""
+    """How long and how often to measure, and where the files go; `quick` where only a part need be done."""
 
     repeats: int
     seconds: float
     folder: Path
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Line:
     beside: dict[str, float] = field(default_factory=dict)
     """What else was seen: the two sides of a ratio, percentiles."""
     note: str = ""
+    curve: Sequence[Mapping[str, float]] = ()
+    """How it changes with something: points, of which the first member is that something."""
 
     @property
     def holds(self) -> bool | None:

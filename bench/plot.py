@@ -35,5 +35,26 @@ def draw(report: Report, path: Path) -> None:
     pyplot.close(figure)
 
 
+def draw_curve(report: Report, line: Line, path: Path) -> None:
+    """A line's curve: one picture for each of its numbers."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    along, *names = line.curve[0]
+    figure, places = pyplot.subplots(1, len(names), figsize=(5 * len(names), 4), layout="constrained", squeeze=False)
+    for axes, name in zip(places.flat, names, strict=True):
+        axes.plot([point[along] for point in line.curve], [point[name] for point in line.curve], marker="o")
+        axes.set_xscale("log", base=2)
+        axes.set_ylim(bottom=0)
+        axes.set(xlabel=along, title=name)
+        axes.grid(visible=True, alpha=0.3)
+    machine = report.machine
+    figure.suptitle(f"{line.name} · {report.started:%Y-%m-%d} · {machine['cores']} cores, {machine['cpu']}", fontsize=9)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
 def _label(line: Line) -> str:
     return f"{number(line.value, line.unit)} (goal {line.goal})" if line.value is not None else "not run"

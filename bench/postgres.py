@@ -20,7 +20,7 @@ def measure(effort: Effort) -> list[Line]:
     except ImportError as error:
         why = f"NOT RUN: there is no server ({error})"
         return [replace(single, note=why), replace(many, note=why)]
-    with running_server() as server:
+    with running_server(effort.folder) as server:
         note = f"PostgreSQL {_version(server.uri)}"
         rounds = in_turns(
             effort.repeats,
