@@ -13,6 +13,7 @@ import msgspec
 import uvicorn
 import uvloop
 
+from holdfast.cli.serve import RARELY
 from holdfast.gateway.serve import SWITCH_SECONDS
 from holdfast.store import NewEvent, Store, open_store
 
@@ -78,6 +79,7 @@ async def serve(url: str) -> None:
                 Handler(store), http="httptools", ws="none", lifespan="off", access_log=False, log_level="warning"
             )
             gc.freeze()
+            gc.set_threshold(RARELY)
             print(f'{{"url":"http://127.0.0.1:{listener.getsockname()[1]}"}}', flush=True)
             await uvicorn.Server(config).serve([listener])
 

@@ -30,7 +30,7 @@ from tests.support.races import run_races
 
 READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
-MEAN_BYTES = 30_000
+MEAN_BYTES = 75_000
 
 
 def say(text: str) -> None:

@@ -43,7 +43,7 @@ def app(store: Store) -> FastAPI:
 
 
 async def test_an_unknown_path_is_a_problem(client: httpx2.AsyncClient) -> None:
-    for path in ("/nope", "/api/", "/api/sessions/", "/api/sessions/s/nope", "/docs", "/ws"):
+    for path in ("/nope", "/api/", "/api/sessions/", "/api/sessions/s/nope", "/doc", "/ws"):
         assert check(await client.get(path))["code"] == "no_route"
 
 

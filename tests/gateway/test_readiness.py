@@ -33,10 +33,11 @@ async def test_it_says_all_that_an_operator_needs(client: httpx2.AsyncClient) ->
 async def test_it_writes_for_real_and_however_many_ask_only_once_a_second(
     client: httpx2.AsyncClient, store: Store
 ) -> None:
-    before = commits(store)
+    before, began = commits(store), time.monotonic()
     answers = await asyncio.gather(*(client.get("/readyz") for _ in range(300)))
+    seconds = int(time.monotonic() - began)
     assert {answer.status_code for answer in answers} == {200}
-    assert commits(store) == before + 1
+    assert before + 1 <= commits(store) <= before + 1 + seconds
 
 
 async def test_a_write_that_somebody_made_is_proof_enough(client: httpx2.AsyncClient, store: Store) -> None:

@@ -174,7 +174,6 @@ TEMPLATES = [
     Template("POST", "/api/keys/{o}/reset", {"sessionId": "fuzz-5"}, 2),
     Template("GET", "/api/export?session={s}", weight=1),
     Template("POST", "/api/import", "not an archive", 2),
-    Template("POST", "/api/verify", {"sessions": ["fuzz-1"]}, 1),
     Template("POST", "/api/retention", {"maxAgeMs": 2**50, "maxSessions": 2**50, "maxBytes": None, "dryRun": True}, 1),
     Template("GET", "/api/archives?cursor=x&limit=5", weight=2),
     Template("POST", "/api/archives/purge", {"sessions": ["fuzz-9"], "dryRun": True}, 1),
@@ -192,4 +191,14 @@ TEMPLATES = [
     Template("POST", "/a2a", {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {}}}, 2),
     Template("GET", "/{o}", weight=2),
 ]
-"""No backup among them, which would write where it is told to, and no new token."""
+"""No backup among them, which would write where it is told to, and no new token; no answer that takes long."""
+
+STREAMS = [
+    "GET /api/feed",
+    "GET /api/feed?session=fuzz-1&after=0",
+    "GET /api/export",
+    "GET /api/export?session=fuzz-1",
+    "GET /api/sessions/fuzz-1/log",
+    "POST /api/verify",
+]
+"""Answers that go on for long, or for ever."""

@@ -12,7 +12,17 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.support.hostile_corpus import HEADER_NAMES, HEADER_VALUES, IDS, METHODS, OTHER_IDS, TEMPLATES, TOKENS, VALUES
+from tests.support.hostile_corpus import (
+    HEADER_NAMES,
+    HEADER_VALUES,
+    IDS,
+    METHODS,
+    OTHER_IDS,
+    STREAMS,
+    TEMPLATES,
+    TOKENS,
+    VALUES,
+)
 
 POOL = 40
 RENEWED = 2_000
@@ -38,7 +48,7 @@ class Hostile:
         """All that is said on one connection that will not be answered as HTTP usually is."""
         makers: list[Callable[[], bytes]] = [
             *(self._noise, self._cut, self._cut, self._framing, self._framing, self._chunks, self._head, self._head),
-            *(self._live, self._live, self._smuggled, self._line),
+            *(self._live, self._live, self._smuggled, self._line, self._left),
         ]
         return self._chance.choice(makers)()
 
@@ -273,6 +283,14 @@ class Hostile:
             f"POST /api/actions/fuzz-1 HTTP/1.1\r\nHost: {self._host}\r\nContent-Length: {len(inner) + 5}\r\n"
             "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         ).encode() + inner
+
+    def _left(self) -> bytes:
+        """Requests for answers that go on, from a client that does not."""
+        chance = self._chance
+        return b"".join(
+            f"{chance.choice(STREAMS)} HTTP/1.1\r\nHost: {self._host}\r\nContent-Length: 0\r\n\r\n".encode()
+            for _ in range(chance.randrange(1, 4))
+        )
 
     def _line(self) -> bytes:
         """A good request with one byte of its head changed."""

@@ -12,6 +12,9 @@ from holdfast.core import strict_json
 if TYPE_CHECKING:
     from holdfast.gateway.serve import Options, Started
 
+RARELY = 10_000
+"""New objects after which the collector looks: what a request leaves is freed without it."""
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, envvar="HOLDFAST_HOST", help="Address to listen on.")
@@ -112,6 +115,7 @@ def serve(as_json: bool, **given: Any) -> None:
 
     def announce(started: "Started") -> None:
         gc.freeze()
+        gc.set_threshold(RARELY)
         gc.enable()
         (_json if as_json else _words)(started)
 

@@ -108,7 +108,10 @@ class Lane:
         self._queue.put(write)
         if self._ended:
             raise self.failure or Closing("the store is closing")
-        return await write.future
+        try:
+            return await write.future
+        finally:
+            del write  # a refusal's trace leads here: it must not keep the write, payload and all, that keeps it
 
     def close(self) -> None:
         """Finish what is queued, then end the thread and its connection. Blocks."""
@@ -321,6 +324,8 @@ class Lane:
             raise
         except Exception as refusal:
             write.error, write.recorded = refusal, []
+            if isinstance(refusal, HoldfastError):
+                refusal.__traceback__ = None  # it was foreseen, and the trace would lead back to the write
             return False
         return True
 
