@@ -9,7 +9,7 @@ from tests.support.chaos_proxy import ENDS
 
 
 async def test_a_few_broken_connections(tmp_path: Path) -> None:
-    result = await follow_through_chaos(tmp_path, 300, mean=5_000, breaks=20)
+    result = await follow_through_chaos(tmp_path, 300, mean=15_000, breaks=20)
     assert result.wrong == []
 
 

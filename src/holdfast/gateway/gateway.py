@@ -83,7 +83,8 @@ class Gateway:
         """Have every live connection closed with its reason; one that does not take it in time is left."""
         self.stopping.set()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._unfollowed.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._unfollowed.wait()
 
     def connections(self) -> Connections:
         """Who follows live."""

@@ -236,5 +236,6 @@ def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Wo
 async def _stops(stopping: asyncio.Event, pause_ms: float) -> bool:
     """Whether the gateway stops within this time."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(stopping.wait(), pause_ms / 1_000)
+        async with asyncio.timeout(pause_ms / 1_000):
+            await stopping.wait()
     return stopping.is_set()

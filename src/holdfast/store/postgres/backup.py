@@ -7,6 +7,7 @@ and the words of events, which are indexed again.
 
 import hashlib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,7 @@ def is_backup(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return bool(strict_json.parse(archive.read(ABOUT)).get("format") == FORMAT)
-    except (zipfile.BadZipFile, KeyError, InvalidJson, AttributeError, OSError):
+    except (zipfile.BadZipFile, zlib.error, KeyError, InvalidJson, AttributeError, OSError):
         return False
 
 
@@ -170,7 +171,7 @@ def _manifest(archive: zipfile.ZipFile) -> list[dict[str, Any]]:
         if set(archive.namelist()) != expected or len(archive.namelist()) != len(expected):
             raise Corrupt("the backup's members are not those of its manifest")
         return found
-    except (zipfile.BadZipFile, KeyError, TypeError, InvalidJson, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, InvalidJson, OSError) as error:
         raise Corrupt(f"the backup's manifest cannot be read: {error}") from None
 
 
@@ -182,7 +183,7 @@ def _member(archive: zipfile.ZipFile, table: dict[str, Any]) -> Iterator[bytes]:
                 digest.update(block)
                 size += len(block)
                 yield block
-    except (zipfile.BadZipFile, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
         raise Corrupt(f"the backup's table {table['table']} cannot be read: {error}") from None
     if (size, digest.hexdigest()) != (table["size"], table["sha256"]):
         raise Corrupt(f"the backup's table {table['table']} is not what was written")
