@@ -24,9 +24,6 @@ from holdfast.gateway.answers import problem_answer
 from holdfast.gateway.errors import Unexpected
 from holdfast.gateway.limits import Limits
 
-HUNG_UP = "handler is closed"
-"""What uvloop says when the client's end has been met by writing to it, and the server has not been told yet."""
-
 log = logging.getLogger("holdfast.gateway")
 
 
@@ -45,12 +42,7 @@ class Problems:
         async def watched(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
-            try:
-                await send(message)
-            except RuntimeError as error:
-                if HUNG_UP not in str(error):
-                    raise
-                raise ClientDisconnect from error
+            await send(message)
 
         try:
             await self._app(scope, receive, watched)

@@ -1,12 +1,12 @@
 """What becomes of a session, on the wire: its end, forks, resets, tags, holds, deletion, and its keys."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Raw, Struct, field
+from msgspec import Meta, Raw, Struct, field
 
 from holdfast.gateway.wire import Action, SessionRow
 from holdfast.gateway.wire_children import Effect, Goal, Snapshot, SubAgent
-from holdfast.gateway.wire_types import Document, Name, OwnName, Seq, SessionId, Time
+from holdfast.gateway.wire_types import TEXT, Document, Name, OwnName, Seq, SessionId, Time
 
 Status = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]
 
@@ -47,7 +47,7 @@ class Hold(Struct):
     """Lay a legal hold on a session, or release it."""
 
     held: bool
-    reason: str = ""
+    reason: Annotated[str, Meta(max_length=512, extra_json_schema=TEXT)] = ""
 
 
 class Held(Struct, rename="camel"):

@@ -1,14 +1,16 @@
 """uvicorn's protocol over httptools, guarded.
 
 httptools has no limit of its own, and takes what stands after a body for more headers of the request: both are seen
-to here.
+to here. When a connection ends, uvicorn tells the request that came last; the one that is being answered, if others
+wait behind it, hears of it here.
 """
 
 import asyncio
 from typing import Any
 
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from holdfast.gateway.errors import BadRequest
@@ -45,6 +47,7 @@ class WithHttptools(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
         self._guard = Guard(self, limits)
+        self._answering: RequestResponseCycle | None = None
 
     @property
     def queued(self) -> bool:
@@ -67,7 +70,15 @@ class WithHttptools(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._guard.left()
+        answering = self._answering
+        if answering is not None and not answering.response_complete:
+            answering.disconnected = True
+            answering.message_event.set()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
