@@ -60,6 +60,7 @@ async def test_a_store_that_another_process_has_locked_is_not_ready(
 ) -> None:
     monkeypatch.setattr(readiness, "ANSWER_SECONDS", 0.2)
     other = apsw.Connection(str(tmp_path / "holdfast.db"))
+    other.set_busy_timeout(int(PATIENCE * 1000))
     other.execute("BEGIN IMMEDIATE")
     answer = await client.get("/readyz")
     assert (answer.status_code, check(answer)["code"]) == (503, "store_unavailable")

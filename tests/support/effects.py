@@ -58,13 +58,13 @@ def send(url: str, call_id: str, outbox: str, answers: str, die: str) -> None:
     asyncio.run(run())
 
 
-def work_through(url: str, calls: int, outbox: str, answers: str) -> None:
+def work_through(url: str, calls: range, outbox: str, answers: str) -> None:
     """Bring about many effects, one after the other, until all are done or the process is killed."""
 
     async def run() -> None:
         async with await open_store(url) as store:
             note(answers, "open")
-            for number in range(calls):
+            for number in calls:
                 note(answers, f"{number} {await bring_about(store, str(number), outbox)}")
         note(answers, "done")
 

@@ -33,7 +33,7 @@ MOST_GROWTH = 192 * 1024 * 1024
 """What the gateway's memory may grow by, from after the first inputs to any later moment."""
 REPORTED = 100_000
 """Inputs after which those who wait hear of them."""
-ALLOWED = frozenset({"busy", "too_many_connections", "no_audit"})
+ALLOWED = frozenset({"busy", "too_many_connections"})
 """Codes of a 503 that is no failure: a limit was met, and nothing was done."""
 
 
