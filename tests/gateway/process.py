@@ -16,8 +16,8 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from holdfast.gateway.app import create_app
+from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.listen import listen, url_of
 from holdfast.gateway.serve import Server
 from holdfast.store import Store
 

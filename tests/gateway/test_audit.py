@@ -26,11 +26,11 @@ from tests.support.material import numbered
 
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import StorageFull
-from holdfast.gateway.access import Caller
+from holdfast.gateway.access.auditing import Audits
+from holdfast.gateway.access.auth import CALLER, STORE
+from holdfast.gateway.access.authority import TokenHolders
+from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.app import create_app
-from holdfast.gateway.audits import Audits
-from holdfast.gateway.auth import CALLER, STORE
-from holdfast.gateway.authority import TokenHolders
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import NewEvent, Store, open_store
 

@@ -12,11 +12,11 @@ from tests.gateway.process import PATIENCE
 from tests.gateway.test_problems import check
 
 from holdfast.core.errors import InvalidInput, TooLarge
+from holdfast.gateway.api.body import parse_actions
 from holdfast.gateway.app import create_app
-from holdfast.gateway.body import parse_actions
-from holdfast.gateway.limits import Limits
-from holdfast.gateway.listen import listen, url_of
-from holdfast.gateway.protocol import http_protocol
+from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.listen import listen, url_of
+from holdfast.gateway.connections.protocols import http_protocol
 from holdfast.store import Store
 from holdfast.store.prepare import MAX_EVENTS
 

@@ -15,8 +15,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
-from holdfast.gateway.guard import crowding
-from holdfast.gateway.limits import Limits
+from holdfast.gateway.connections.guard import crowding
+from holdfast.gateway.connections.limits import Limits
 
 ROOM = 40
 UPGRADE = (
@@ -180,7 +180,8 @@ def test_the_options_reach_the_gateway(tmp_path: Path) -> None:
 
 def test_a_gateway_takes_the_descriptors_that_its_connections_need() -> None:
     program = (
-        "import logging, resource, sys; logging.basicConfig(); from holdfast.gateway.limits import make_room;"
+        "import logging, resource, sys; logging.basicConfig();"
+        "from holdfast.gateway.connections.limits import make_room;"
         "soft, hard, connections = map(int, sys.argv[1:]);"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)); make_room(connections);"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"

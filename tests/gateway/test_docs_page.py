@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from holdfast.gateway.access import needed
-from holdfast.gateway.docs import page
+from holdfast.gateway.access.scopes import needed
+from holdfast.gateway.api.docs import page
 
 VOID = {"meta", "wbr"}
 ALLOWED = {"html", "head", "title", "style", "body", "header", "nav", "main", "article", "div", "a", "p", "code", "pre"}

@@ -15,8 +15,8 @@ from tests.gateway.raw import get, raw, refused
 from tests.gateway.test_connections import UPGRADE
 
 from holdfast.core.errors import InvalidInput
+from holdfast.gateway.access.hosts import HostCheck, checked_origin, is_loopback
 from holdfast.gateway.app import create_app
-from holdfast.gateway.hosts import HostCheck, checked_origin, is_loopback
 from holdfast.store import Store
 
 OURS = [

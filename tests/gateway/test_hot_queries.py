@@ -14,9 +14,9 @@ from fastapi import FastAPI
 from tests.gateway.process import PATIENCE
 
 from holdfast.core.errors import NotFound
-from holdfast.gateway.answers import Answer
+from holdfast.gateway.api.answers import Answer
+from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.app import create_app
-from holdfast.gateway.cache import Cache
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import Filter, NewEvent, Policy, Store, open_store
 from holdfast.store.engine import Tx

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from holdfast.gateway.app import create_app
-from holdfast.gateway.transfer import log_lines
-from holdfast.gateway.window import MOST_BYTES
+from holdfast.gateway.routes.transfer import log_lines
+from holdfast.gateway.routes.window import MOST_BYTES
 from holdfast.store import NewEvent, Store, open_store
 
 MB = 1_000_000

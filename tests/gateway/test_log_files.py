@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway.log_files import LogFiles, LogPage
+from holdfast.gateway.operations.log_files import LogFiles, LogPage
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.gateway.test_problems import check
 from tests.support.disks import small_disk
 
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway.logs import LONGEST, Logs, LogWriter, Plain, line_of, shortened, writing
+from holdfast.gateway.operations.logs import LONGEST, Logs, LogWriter, Plain, line_of, shortened, writing
 
 SECRET = "s3cr3t-Zq9xW7vT5rP1"
 
@@ -155,8 +155,8 @@ def test_too_many_lines_are_dropped_and_not_kept_in_memory(tmp_path: Path, monke
 
     fifo = tmp_path / "gateway-1700000000000.log"
     os.mkfifo(fifo)
-    monkeypatch.setattr("holdfast.gateway.logs.MOST_WAITING", 100)
-    from holdfast.gateway.log_files import LogFiles
+    monkeypatch.setattr("holdfast.gateway.operations.logs.MOST_WAITING", 100)
+    from holdfast.gateway.operations.log_files import LogFiles
 
     keeper = os.open(fifo, os.O_RDWR)
     writer = LogWriter(LogFiles(tmp_path, max_bytes=10**9, keep=2))
@@ -167,7 +167,7 @@ def test_too_many_lines_are_dropped_and_not_kept_in_memory(tmp_path: Path, monke
         assert writer._queue.qsize() <= 100
     finally:
         os.read(keeper, 1 << 20)
-        monkeypatch.setattr("holdfast.gateway.logs.END_SECONDS", 0.01)
+        monkeypatch.setattr("holdfast.gateway.operations.logs.END_SECONDS", 0.01)
         writer.close()
         os.close(keeper)
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from holdfast.core.errors import Busy
 from holdfast.gateway.app import create_app
-from holdfast.gateway.limits import Limits
+from holdfast.gateway.connections.limits import Limits
 from holdfast.store import Store
 
 

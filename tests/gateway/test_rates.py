@@ -8,12 +8,12 @@ import httpx2
 import pytest
 from tests.gateway.test_problems import check
 
-from holdfast.gateway.access import Caller
+from holdfast.gateway.access.authority import TokenHolders
+from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.app import create_app
-from holdfast.gateway.authority import TokenHolders
+from holdfast.gateway.connections.limits import TOKEN_RATE, Limits
+from holdfast.gateway.connections.rates import Rate, Rates, caller_key, network_of, too_many
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.limits import TOKEN_RATE, Limits
-from holdfast.gateway.rates import Rate, Rates, caller_key, network_of, too_many
 from holdfast.store import Store
 
 

@@ -11,7 +11,7 @@ from tests.gateway.process import PATIENCE, running
 from tests.gateway.test_problems import check
 from tests.support.disks import small_disk
 
-from holdfast.gateway import readiness
+from holdfast.gateway.operations import readiness
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.writable import prove_writable
 

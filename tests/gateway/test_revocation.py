@@ -17,11 +17,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 from holdfast.core.errors import InvalidInput, StoreUnavailable
-from holdfast.gateway.access import Caller
-from holdfast.gateway.admission import Admission, Asking
-from holdfast.gateway.authority import Everybody, TokenHolders
+from holdfast.gateway.access.admission import Admission, Asking
+from holdfast.gateway.access.authority import Everybody, TokenHolders
+from holdfast.gateway.access.scopes import Caller
+from holdfast.gateway.access.watch import Watch
 from holdfast.gateway.errors import PublicBind
-from holdfast.gateway.watch import Watch
 from holdfast.store import Store
 
 ENDED = 4401
@@ -151,7 +151,7 @@ def test_a_token_in_a_file_is_an_operators(tmp_path: Path) -> None:
     "content", [None, b"", b"short", b"x" * 31, b"two words " * 5, b"\xff" * 40, b"a" * 40 + b"\0"]
 )
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    from holdfast.gateway.admission import read_token
+    from holdfast.gateway.access.admission import read_token
 
     file = tmp_path / "token"
     if content is not None:

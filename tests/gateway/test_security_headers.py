@@ -10,8 +10,8 @@ from tests.gateway.process import Running
 from tests.gateway.raw import get, raw
 from tests.gateway.test_problems_everywhere import SMALLEST, filled, operations
 
-from holdfast.gateway.headers import HEADERS, SecurityHeaders
-from holdfast.gateway.hosts import HostCheck
+from holdfast.gateway.access.hosts import HostCheck
+from holdfast.gateway.connections.headers import HEADERS, SecurityHeaders
 from holdfast.store import NewEvent, Store
 
 EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}

@@ -16,9 +16,9 @@ from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
 
 from holdfast.core.errors import InvalidInput, StoreUnavailable
-from holdfast.gateway import timers
-from holdfast.gateway.backups import Backups
-from holdfast.gateway.timers import Served, Timer, Timers
+from holdfast.gateway.operations import timers
+from holdfast.gateway.operations.backups import Backups
+from holdfast.gateway.operations.timers import Served, Timer, Timers
 from holdfast.store import NewEvent, Policy, Store, open_store
 from holdfast.store.backup import restore
 from holdfast.store.backup_process import BackupFailed, Order, back_up_apart

@@ -21,9 +21,9 @@ from tests.gateway.process import PATIENCE, running, served
 
 from holdfast.core import Event
 from holdfast.core.chain import GENESIS, seal, seal_digest
+from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.app import create_app
-from holdfast.gateway.limits import Limits
-from holdfast.gateway.pipe import Pipe
+from holdfast.gateway.connections.limits import Limits
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.portable.lines import decode_event
 

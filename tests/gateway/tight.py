@@ -36,7 +36,7 @@ def main(data: str, limits: str, parser: str) -> None:
         sys.modules["httptools"] = None  # type: ignore[assignment]
 
     from holdfast.gateway.agent import DEFAULT_MODEL, Model
-    from holdfast.gateway.limits import Limits
+    from holdfast.gateway.connections.limits import Limits
     from holdfast.gateway.serve import Options, Started, serve
 
     def announce(started: Started) -> None:

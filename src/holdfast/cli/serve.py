@@ -110,7 +110,7 @@ def serve(as_json: bool, **given: Any) -> None:
     import gc
 
     gc.disable()  # nothing of what a start makes is garbage, and looking for it is a seventh of the start
-    from holdfast.gateway.logs import warn_people
+    from holdfast.gateway.operations.logs import warn_people
     from holdfast.gateway.serve import serve as run
 
     def announce(started: "Started") -> None:
@@ -125,9 +125,9 @@ def serve(as_json: bool, **given: Any) -> None:
 
 def _options(given: dict[str, Any]) -> "Options":
     """What was given on the command line and in the environment, each area's own."""
-    from holdfast.gateway.admission import Admission, Asking
+    from holdfast.gateway.access.admission import Admission, Asking
     from holdfast.gateway.agent import DEFAULT_MODEL, Model
-    from holdfast.gateway.limits import Limits
+    from holdfast.gateway.connections.limits import Limits
     from holdfast.gateway.serve import Options
 
     return Options(

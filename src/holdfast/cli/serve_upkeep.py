@@ -9,8 +9,8 @@ import click
 from holdfast.cli.amounts import AGE, SIZE
 
 if TYPE_CHECKING:
-    from holdfast.gateway.logs import Logs
-    from holdfast.gateway.timers import Timers
+    from holdfast.gateway.operations.logs import Logs
+    from holdfast.gateway.operations.timers import Timers
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -90,14 +90,14 @@ def upkeep_options(command: Command) -> Command:
 
 def logs_of(given: dict[str, Any]) -> "Logs":
     """What was given of the log."""
-    from holdfast.gateway.logs import Logs
+    from holdfast.gateway.operations.logs import Logs
 
     return Logs(requests=given["log_requests"], max_bytes=given["log_size"], keep=given["log_keep"])
 
 
 def timers_of(given: dict[str, Any]) -> "Timers":
     """What was given of retention and backups."""
-    from holdfast.gateway.timers import Timers
+    from holdfast.gateway.operations.timers import Timers
     from holdfast.store import Policy
 
     return Timers(

@@ -9,7 +9,7 @@ from typing import Protocol
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
-from holdfast.gateway.auth import store_of
+from holdfast.gateway.access.auth import store_of
 from holdfast.store import Store
 
 AGENT = "main"

@@ -18,7 +18,24 @@ from starlette.types import ASGIApp
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway import (
+from holdfast.gateway.access.auditing import Audits
+from holdfast.gateway.access.auth import Auth
+from holdfast.gateway.access.hosts import HostCheck, checked_origin
+from holdfast.gateway.api import openapi
+from holdfast.gateway.api.answers import problem_answer
+from holdfast.gateway.api.docs import Docs
+from holdfast.gateway.connections.headers import SecurityHeaders
+from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.rates import RateLimit, Rates
+from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.layers import BodyLimit, BusyRoutes, Problems
+from holdfast.gateway.live.sse import HEARTBEAT_SECONDS, ServerSentEvents
+from holdfast.gateway.live.websocket import Live
+from holdfast.gateway.operations import metrics
+from holdfast.gateway.operations.logs import Logs
+from holdfast.gateway.operations.traffic import Traffic
+from holdfast.gateway.routes import (
     archives,
     audit,
     changes,
@@ -27,8 +44,6 @@ from holdfast.gateway import (
     forks,
     keys,
     log_lines,
-    metrics,
-    openapi,
     queries,
     service,
     sessions,
@@ -37,22 +52,7 @@ from holdfast.gateway import (
     transfer,
     upkeep,
 )
-from holdfast.gateway.actions import Actions
-from holdfast.gateway.answers import problem_answer
-from holdfast.gateway.audits import Audits
-from holdfast.gateway.auth import Auth
-from holdfast.gateway.docs import Docs
-from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
-from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.headers import SecurityHeaders
-from holdfast.gateway.hosts import HostCheck, checked_origin
-from holdfast.gateway.layers import BodyLimit, BusyRoutes, Problems
-from holdfast.gateway.limits import Limits
-from holdfast.gateway.live import Live
-from holdfast.gateway.logs import Logs
-from holdfast.gateway.rates import RateLimit, Rates
-from holdfast.gateway.sse import HEARTBEAT_SECONDS, ServerSentEvents
-from holdfast.gateway.traffic import Traffic
+from holdfast.gateway.routes.actions import Actions
 from holdfast.store import Store
 
 

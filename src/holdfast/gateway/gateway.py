@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import __version__
-from holdfast.gateway.authority import Authority, Everybody
-from holdfast.gateway.cache import Cache
-from holdfast.gateway.logs import LogWriter
-from holdfast.gateway.readiness import Readiness
-from holdfast.gateway.timers import Timer
-from holdfast.gateway.traffic import Counts
-from holdfast.gateway.watch import Watch
-from holdfast.gateway.wire import Connections, Storage
+from holdfast.gateway.access.authority import Authority, Everybody
+from holdfast.gateway.access.watch import Watch
+from holdfast.gateway.api.cache import Cache
+from holdfast.gateway.operations.logs import LogWriter
+from holdfast.gateway.operations.readiness import Readiness
+from holdfast.gateway.operations.timers import Timer
+from holdfast.gateway.operations.traffic import Counts
+from holdfast.gateway.wire.sessions import Connections, Storage
 from holdfast.store import Store
 
 MOST_TENANTS = 1_024

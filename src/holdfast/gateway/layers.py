@@ -20,9 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, TooLarge
-from holdfast.gateway.answers import problem_answer
+from holdfast.gateway.api.answers import problem_answer
+from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.errors import Unexpected
-from holdfast.gateway.limits import Limits
 
 log = logging.getLogger("holdfast.gateway")
 

@@ -23,18 +23,18 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.core.clock import SystemClock, to_iso
-from holdfast.gateway import logs, timers
-from holdfast.gateway.admission import Admission
+from holdfast.gateway.access.admission import Admission
 from holdfast.gateway.agent import AGENT, Agent, Model, start_agent
 from holdfast.gateway.app import create_app
+from holdfast.gateway.connections.limits import Limits, make_room
+from holdfast.gateway.connections.listen import is_public, listen, url_of
+from holdfast.gateway.connections.protocols import http_protocol, live_protocol
 from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.limits import Limits, make_room
-from holdfast.gateway.listen import is_public, listen, url_of
-from holdfast.gateway.logs import Logs, LogWriter
-from holdfast.gateway.protocol import http_protocol, live_protocol
-from holdfast.gateway.sse import HEARTBEAT_SECONDS
-from holdfast.gateway.timers import Served, Timers
+from holdfast.gateway.live.sse import HEARTBEAT_SECONDS
+from holdfast.gateway.operations import logs, timers
+from holdfast.gateway.operations.logs import Logs, LogWriter
+from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
 

@@ -1,0 +1,162 @@
+"""Requests read once and strictly: the body by the JSON rules of the store, then into its type.
+
+A large body is parsed on a thread of its own, so that nobody else waits for it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.types import Receive
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidInput, InvalidJson, TooLarge
+from holdfast.gateway.wire.sessions import NewAction, NewResponse
+from holdfast.store.prepare import MAX_EVENTS
+
+LARGE = 128 * 1024
+BLANK = b" \t\r\n"
+MAX_LINES = 2 * MAX_EVENTS
+"""Of a batch: blank ones are allowed, but not any number."""
+NO_PARAMS = QueryParams()
+RESPONSE_MEMBERS = frozenset(NewResponse.__struct_encode_fields__)
+
+Result = TypeVar("Result")
+Shape = TypeVar("Shape")
+
+
+class _Typed(msgspec.Struct, gc=False):
+    """The least that an action has."""
+
+    type: str
+
+
+_action = msgspec.json.Decoder(NewAction).decode
+_response = msgspec.json.Decoder(NewResponse).decode
+_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_typed = msgspec.json.Decoder(list[_Typed]).decode
+
+
+async def read_body(request: Request, parse: Callable[[bytes], Result]) -> Result:
+    """What `parse` makes of the request's body."""
+    raw = await whole_body(request.receive)
+    return await asyncio.to_thread(parse, raw) if len(raw) > LARGE else parse(raw)
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """All of a body; ClientDisconnect if its client goes before."""
+    pieces: list[bytes] = []
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def parse_action(raw: bytes) -> NewAction:
+    """The body of one action; its details are the very bytes that came."""
+    strict_json.parse(raw)
+    try:
+        return _action(raw)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"not an action: {error}", hint='for example {"type":"note","details":{}}') from None
+
+
+def parse_response(raw: bytes) -> NewResponse:
+    """The body of a response; one without details is itself the details, so that nothing of it is lost."""
+    value = strict_json.parse(raw)
+    try:
+        found = _response(raw)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"not a response: {error}", hint='for example {"details":{"text":"done"}}') from None
+    if found.details is msgspec.UNSET:
+        named = value.keys() - RESPONSE_MEMBERS
+        found.details = msgspec.Raw(raw.strip(BLANK) if named else b"{}")
+    return found
+
+
+def parse_actions(raw: bytes) -> list[NewAction]:
+    """The body of a batch: a JSON array, or one action per line; TooLarge if there are more than one append takes."""
+    if raw.lstrip(BLANK).startswith(b"["):
+        if raw.count(b",") >= MAX_EVENTS:
+            _check_number(raw)
+        return [_at(f"item {number}", item) for number, item in enumerate(_items(raw), 1)]
+    if raw.count(b"\n") > MAX_LINES:
+        raise TooLarge(f"a batch of more than {MAX_LINES} lines", limit=MAX_LINES)
+    lines = [(number, line) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip(BLANK)]
+    _check_few(len(lines))
+    return [_at(f"line {number}", line) for number, line in lines]
+
+
+def parse_into(shape: type[Shape]) -> Callable[[bytes], Shape]:
+    """A parser of bodies of this type."""
+
+    return lambda raw: shaped(strict_json.parse(raw), shape)
+
+
+def or_empty(parse: Callable[[bytes], Result]) -> Callable[[bytes], Result]:
+    """The same parser, for bodies that may be left out: nothing at all is an empty object."""
+    return lambda raw: parse(raw or b"{}")
+
+
+def shaped(value: Any, shape: type[Shape]) -> Shape:
+    """The value as this type, or InvalidInput."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"the body does not fit: {error}") from None
+
+
+def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
+    """A parser of queries of this type; what the type does not name, and what is empty, is ignored."""
+    fields = msgspec.inspect.type_info(shape).fields  # type: ignore[attr-defined]
+    repeated = {field.encode_name for field in fields if "ListType" in repr(field.type)}
+
+    def parse(request: HTTPConnection) -> Shape:
+        params = request.query_params if request.scope["query_string"] else NO_PARAMS
+        found: dict[str, Any] = {
+            name: params.getlist(name) if name in repeated else value for name, value in params.items() if value
+        }
+        try:
+            return msgspec.convert(found, shape, strict=False)
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"the query does not fit: {error}") from None
+
+    return parse
+
+
+def _at(where: str, raw: bytes) -> NewAction:
+    try:
+        return parse_action(raw)
+    except InvalidInput as error:
+        raise type(error)(f"{where}: {error.message}", hint=error.hint, **error.details) from None
+
+
+def _check_number(raw: bytes) -> None:
+    """Count what may be many items, keeping as little of them as can be; what is not JSON is found out later."""
+    try:
+        number = len(_typed(raw))
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"not a batch of actions: {error}") from None
+    except (msgspec.DecodeError, RecursionError):
+        return
+    _check_few(number)
+
+
+def _check_few(number: int) -> None:
+    if number > MAX_EVENTS:
+        raise TooLarge(f"{number} actions in one batch", limit=MAX_EVENTS)
+
+
+def _items(raw: bytes) -> list[bytes]:
+    try:
+        return [bytes(item) for item in _array(raw)]
+    except (msgspec.DecodeError, RecursionError) as error:
+        strict_json.parse(raw)  # says which rule the array breaks
+        raise InvalidJson(f"not JSON: {error}", reason="syntax") from None

@@ -1,0 +1,107 @@
+"""Answers to hot queries, kept for as long as nothing was committed: never less than what was acknowledged.
+
+An answer is kept with the moment it holds for (see `holdfast.store.moments`), and given again only at that moment.
+Whoever asks while the same is being read shares the next read, which begins after they asked; so that however many
+ask, no more than one reads. What is kept is bounded by its bytes, and what nobody asked for the longest goes first.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from holdfast.gateway.api.answers import Answer
+from holdfast.store import Store
+from holdfast.store.engine import Tx
+
+MOST_BYTES = 32 * 1024 * 1024
+LARGEST = 1024 * 1024
+"""What is larger is read again each time."""
+OVERHEAD = 500
+"""Bytes that an answer takes beside its own."""
+
+
+class Kept(NamedTuple):
+    """An answer, and the moment it holds for."""
+
+    moment: str
+    answer: Answer
+
+
+Key = tuple[Hashable, ...]
+Look = Callable[[Tx], Answer]
+
+
+class Cache:
+    """The answers that one gateway keeps, of all tenants."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.hits = 0
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._next: dict[Key, asyncio.Task[Answer]] = {}
+        self._reading: dict[Key, asyncio.Lock] = {}
+
+    @property
+    def size(self) -> int:
+        """The bytes of all that is kept."""
+        return self._bytes
+
+    async def answer(self, store: Store, key: Key, look: Look) -> Answer:
+        """What `look` finds in the store now; the key names the query, within the store's tenant."""
+        key = (store.tenant, *key)
+        kept = self._kept.get(key)
+        if kept is not None and kept.moment == store.moments.now():
+            return self._again(key, kept)
+        task = self._next.get(key)
+        if task is None:
+            task = self._next[key] = asyncio.create_task(self._look(store, key, look))
+            task.add_done_callback(_heard)
+        return await asyncio.shield(task)
+
+    async def _look(self, store: Store, key: Key, look: Look) -> Answer:
+        reading = self._reading.setdefault(key, asyncio.Lock())
+        try:
+            async with reading:
+                del self._next[key]  # it begins now: whoever comes from here on needs the one after it
+                kept = self._kept.get(key)
+                moment, found = await store.moments.reread(kept.moment if kept else None, look)
+                if found is None:
+                    assert kept is not None
+                    return self._again(key, kept)
+                self._keep(key, Kept(moment, found))
+                return found
+        finally:
+            if key not in self._next:
+                self._reading.pop(key, None)
+
+    def _again(self, key: Key, kept: Kept) -> Answer:
+        self.hits += 1
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return kept.answer
+
+    def _keep(self, key: Key, kept: Kept) -> None:
+        self._drop(key)
+        if len(kept.answer.body) > LARGEST:
+            return
+        self._kept[key] = kept
+        self._bytes += _size(kept)
+        while self._bytes > self._most_bytes:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: Key) -> None:
+        dropped = self._kept.pop(key, None)
+        if dropped is not None:
+            self._bytes -= _size(dropped)
+
+
+def _size(kept: Kept) -> int:
+    return len(kept.answer.body) + len(kept.moment) + OVERHEAD
+
+
+def _heard(task: asyncio.Task[Answer]) -> None:
+    """A failure that nobody waited for is nobody's."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,44 @@
+"""The socket that a gateway listens on.
+
+Its connections share one rule for clients that have gone deaf: when nothing could be delivered for a minute the
+kernel drops the connection. A client that takes a little now and then is never dropped.
+"""
+
+import socket
+
+from holdfast.gateway.access.hosts import is_loopback
+from holdfast.gateway.errors import CannotListen
+
+BACKLOG = 2048
+DEAF_MS = 60_000
+
+
+def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
+    """A listening socket; CannotListen if the address is taken, or is none."""
+    family, address = _addresses(host, port)[0]
+    try:
+        listener = socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}", port=port) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)
+    return listener
+
+
+def url_of(host: str, listener: socket.socket) -> str:
+    """The address to tell clients."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}"
+
+
+def is_public(host: str) -> bool:
+    """Whether the address, or one of those that a name stands for, can be reached from other machines."""
+    return not all(is_loopback(address[0]) for _, address in _addresses(host, 0))
+
+
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise CannotListen(f"{host!r:.80} is not an address: {error.strerror}") from error
+    return sorted((family, (str(address[0]), port)) for family, _, _, _, address in found)

@@ -1,0 +1,1 @@
+"""The live feeds, over a WebSocket and as server-sent events."""

@@ -1,0 +1,117 @@
+"""Live feeds as messages, whatever carries them: one session's, those of a user, or the whole store's.
+
+The first message says where the feed starts; each one after it is an event, with what is needed to go on from it: a
+seq for a session, a cursor for the store. Asking again after the last one seen misses and repeats nothing. Without
+`after` or `cursor` a feed starts now. A feed is made as fast as it is taken: a slow client gets everything, later.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from enum import Enum
+from typing import Any, cast
+
+import msgspec
+
+from holdfast import __version__
+from holdfast.core import Event, types
+from holdfast.core.clock import to_iso
+from holdfast.core.errors import Conflict, InvalidInput
+from holdfast.core.ids import check_name
+from holdfast.gateway.access.scopes import Caller
+from holdfast.gateway.api.body import query_parser
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.live.owners import Owners
+from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
+from holdfast.gateway.wire.sessions import action, details
+from holdfast.store import Store
+from holdfast.store.feed import Envelope
+
+BREATH = 100
+"""Messages after which other connections get their turn."""
+
+feed_query = query_parser(FeedQuery)
+encode = msgspec.json.Encoder().encode
+
+
+class Ending(Enum):
+    """Why a feed was not sent any further, though it could have gone on."""
+
+    LEFT = "the client is gone"
+    STOPPING = "the gateway stops: reconnect and go on after what you have"
+    REFUSED = "the token is good no more"
+
+
+async def connected(store: Store, query: FeedQuery) -> Connected:
+    """Where the feed that was asked for starts; a HoldfastError if there is no such place."""
+    user = None if query.user is None else check_name(query.user, "a user id")
+    if query.session is None:
+        if query.after is not None:
+            raise InvalidInput("after is the seq of a session: name the session, or use a cursor")
+        end = await store.feed.now()
+        if query.cursor is not None and store.feed.parse_cursor(query.cursor) > store.feed.parse_cursor(end):
+            raise Conflict("the cursor is ahead of the store: the store was restored, so follow from now")
+        return Connected(__version__, user_id=user, cursor=query.cursor or end)
+    if query.cursor is not None:
+        raise InvalidInput("a session's feed goes on after a seq: use after, not cursor")
+    head = (await store.sessions.get(query.session)).head_seq
+    if query.after is not None and query.after > head:
+        raise Conflict(f"the session ends at seq {head}: it was restored, or this is another one")
+    return Connected(__version__, query.session, user, head if query.after is None else query.after)
+
+
+async def messages(store: Store, start: Connected) -> AsyncGenerator[Message, None]:
+    """The feed's messages, for ever."""
+    if start.session_id is not None:
+        session = cast("AsyncGenerator[Event, None]", store.feed.session(start.session_id, after=start.after or 0))
+        async with aclosing(session):
+            async for event in session:
+                yield message(start.session_id, event)
+    else:
+        owners = Owners(store)
+        everything = cast("AsyncGenerator[Envelope, None]", store.feed.everything(start.cursor))
+        async with aclosing(everything):
+            async for envelope in everything:
+                if start.user_id is None or await owners.of(envelope) == start.user_id:
+                    yield message(envelope.session_id, envelope.event, envelope.cursor)
+
+
+def message(session_id: str, event: Event, cursor: str | None = None) -> Message:
+    """The event as followers see it."""
+    timestamp = to_iso(event.created_at)
+    if event.type.startswith(types.PREFIX):
+        kind = event.type.removeprefix(types.PREFIX)
+        return Message(kind, session_id, event.seq, details(event), timestamp, cursor)
+    return Message("action", session_id, event.seq, action(event), timestamp, cursor)
+
+
+async def send_all(feed: AsyncGenerator[Message, None], send: Callable[[Message], Awaitable[None]]) -> None:
+    """Send what the feed gives, giving way now and then."""
+    async with aclosing(feed):
+        number = 0
+        async for found in feed:
+            await send(found)
+            number += 1
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+
+
+async def until_it_ends(
+    gateway: Gateway, caller: Caller, sending: Coroutine[Any, Any, None], leaving: Coroutine[Any, Any, None]
+) -> Ending:
+    """Send until the client leaves, the gateway stops or the caller may no longer; or raise what the sending raises."""
+    sent, left = asyncio.create_task(sending), asyncio.create_task(leaving)
+    stopping = asyncio.create_task(gateway.stopping.wait())
+    refused = asyncio.create_task(gateway.watch.until_refused(caller))
+    tasks = (sent, left, stopping, refused)
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        failure, *_ = await asyncio.gather(*tasks, return_exceptions=True)
+    if not left.cancelled():
+        return Ending.LEFT
+    if isinstance(failure, Exception):
+        raise failure
+    return Ending.STOPPING if refused.cancelled() else Ending.REFUSED

@@ -1,0 +1,181 @@
+"""The live feed as server-sent events: `GET /api/feed?session=&user=&after=&cursor=`, the same feeds as on `/ws`.
+
+`id` is what to go on after, `event` the type, `data` the message. A client that comes back with `Last-Event-ID`, as
+browsers do by themselves, misses and repeats nothing. The last event says why a feed ends: `stopping`, or `error` with
+the problem. A feed is never silent for longer than a heartbeat, so that it can be told from a dead connection.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from holdfast.core import HoldfastError, strict_json
+from holdfast.core.errors import InvalidInput
+from holdfast.gateway.access.auth import caller_of, store_of
+from holdfast.gateway.access.scopes import Caller
+from holdfast.gateway.api.operation import Operation
+from holdfast.gateway.api.problem import problem
+from holdfast.gateway.errors import Unauthorized, Unexpected
+from holdfast.gateway.gateway import Followed, Gateway
+from holdfast.gateway.live.feeds import Ending, connected, encode, feed_query, messages, send_all, until_it_ends
+from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
+from holdfast.store import Store
+
+EVENTS = "text/event-stream"
+LAST_EVENT_ID = "last-event-id"
+HEARTBEAT_SECONDS = 15.0
+RETRY_MS = 1_000
+LAST_SECONDS = 1.0
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Nobody on the way keeps a feed, or holds it back to make larger pieces of it."""
+HEARTBEAT = b": still here\n\n"
+
+log = logging.getLogger("holdfast.gateway")
+
+
+class ServerSentEvents:
+    """The route `/api/feed`."""
+
+    def __init__(self, gateway: Gateway, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+        self._gateway = gateway
+        self._heartbeat_seconds = heartbeat_seconds
+
+    def operation(self) -> Operation:
+        """What is served."""
+        return Operation(
+            "GET",
+            "/api/feed",
+            self.follow,
+            "Follow a session, a user's sessions or everything, as server-sent events",
+            query=FeedQuery,
+            answers={200: Message},
+            media=EVENTS,
+            headers=(LAST_EVENT_ID,),
+        )
+
+    async def follow(self, request: Request) -> Response:
+        """The feed that was asked for; what cannot even begin is a problem like any other."""
+        store = store_of(request)
+        query = resumed(feed_query(request), request.headers.get(LAST_EVENT_ID))
+        start = await connected(store, query)
+        return Events(self._gateway, caller_of(request), store, start, self._heartbeat_seconds)
+
+
+class Events(Response):
+    """The answer: it lasts until the client goes, the gateway stops or the feed cannot go on."""
+
+    media_type = EVENTS
+
+    def __init__(
+        self, gateway: Gateway, caller: Caller, store: Store, start: Connected, heartbeat_seconds: float
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers(HEADERS)
+        self._gateway = gateway
+        self._caller = caller
+        self._store = store
+        self._start = start
+        self._heartbeat_seconds = heartbeat_seconds
+        self._sent_at = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the feed; of a HEAD, its beginning."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        start = self._start
+        with self._gateway.following(Followed(self._store.tenant, start.session_id, start.user_id)):
+            await self._say(send, b"retry: %d\n" % RETRY_MS + opening(start))
+            last = await self._follow(receive, send)
+            if last is not None:
+                with suppress(TimeoutError):  # a client that takes nothing goes without
+                    async with asyncio.timeout(LAST_SECONDS):
+                        await send({"type": "http.response.body", "body": last})
+
+    async def _follow(self, receive: Receive, send: Send) -> bytes | None:
+        """Send the feed; the last event, unless nobody is there to take it."""
+        try:
+            ending = await until_it_ends(self._gateway, self._caller, self._send_all(send), client_leaves(receive))
+        except HoldfastError as error:
+            return failed(error)
+        except Exception:
+            log.exception("a live feed failed")
+            return failed(Unexpected("something went wrong inside the gateway"))
+        if ending is Ending.REFUSED:
+            return failed(Unauthorized(ending.value))
+        return event("stopping", strict_json.dump({"detail": ending.value})) if ending is Ending.STOPPING else None
+
+    async def _send_all(self, send: Send) -> None:
+        async def tell(found: Message) -> None:
+            await self._say(send, told(found))
+
+        beating = asyncio.create_task(self._beat(send))
+        try:
+            await send_all(messages(self._store, self._start), tell)
+        finally:
+            beating.cancel()
+
+    async def _beat(self, send: Send) -> None:
+        """Whenever nothing was sent for so long, say that the feed lives."""
+        loop = asyncio.get_running_loop()
+        while True:
+            rest = self._sent_at + self._heartbeat_seconds - loop.time()
+            if rest > 0:
+                await asyncio.sleep(rest)
+            else:
+                await self._say(send, HEARTBEAT)
+
+    async def _say(self, send: Send, said: bytes) -> None:
+        """Send whole events, once the client has taken enough of those before."""
+        await send({"type": "http.response.body", "body": said, "more_body": True})
+        self._sent_at = asyncio.get_running_loop().time()
+
+
+def resumed(query: FeedQuery, last_event_id: str | None) -> FeedQuery:
+    """The query, going on after the last event that the client has; that it names one wins over what the URL says."""
+    if not last_event_id:
+        return query
+    if query.session is None:
+        return FeedQuery(None, query.user, query.after, last_event_id)
+    if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 19:
+        raise InvalidInput(
+            f"{last_event_id!r:.80} is not the id of an event of a session",
+            hint="Last-Event-ID is the id of the last event you got from this feed",
+        )
+    return FeedQuery(query.session, query.user, int(last_event_id), query.cursor)
+
+
+async def client_leaves(receive: Receive) -> None:
+    """Return when the client goes."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def opening(start: Connected) -> bytes:
+    """The first event; its id is where the feed starts, so that not even a client that got no more has a gap."""
+    return event("connected", encode(start), start.cursor if start.session_id is None else start.after)
+
+
+def told(found: Message) -> bytes:
+    """A message as an event."""
+    return event(found.type, encode(found), found.seq if found.cursor is None else found.cursor)
+
+
+def failed(error: HoldfastError) -> bytes:
+    """The last event of a feed that cannot go on."""
+    return event("error", strict_json.dump(problem(error)))
+
+
+def event(kind: str, data: bytes, place: int | str | None = None) -> bytes:
+    """One event. Line ends within the data can only be blanks between its parts, so that any line end will do."""
+    lines = [f"event: {' '.join(kind.split())}".encode()]
+    if place is not None:
+        lines.append(f"id: {place}".encode())
+    lines += [b"data: " + line for line in data.splitlines()]
+    return b"\n".join(lines) + b"\n\n"

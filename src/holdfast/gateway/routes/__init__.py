@@ -1,0 +1,1 @@
+"""The session service: one module per group of routes."""

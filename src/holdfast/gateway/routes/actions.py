@@ -1,0 +1,199 @@
+"""Actions: append one, append a batch or a response, read a window. These are the busy routes, so they are plain ones.
+
+An answer that says 201 or 200 means that the events are durable. The same key, or event id, again is answered 200
+with the first result.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.core import NewEvent, strict_json, types
+from holdfast.core.clock import from_iso, to_iso
+from holdfast.core.errors import Corrupt, InvalidInput
+from holdfast.gateway.access.auth import store_of
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.body import parse_action, parse_actions, parse_response, query_parser, read_body
+from holdfast.gateway.api.operation import Operation
+from holdfast.gateway.api.parameters import check_callers_key
+from holdfast.gateway.routes import window
+from holdfast.gateway.routes.batches import Batch, append_batch, line_key
+from holdfast.gateway.wire.sessions import (
+    ActionPage,
+    ActionsQuery,
+    BatchQuery,
+    BatchWritten,
+    NewAction,
+    NewActions,
+    NewResponse,
+    WriteQuery,
+    Written,
+    action,
+)
+
+IDEMPOTENCY_KEY = "idempotency-key"
+
+_write_query = query_parser(WriteQuery)
+_batch_query = query_parser(BatchQuery)
+_actions_query = query_parser(ActionsQuery)
+
+
+class Actions:
+    """The routes of `/api/actions`."""
+
+    def operations(self) -> list[Operation]:
+        """What is served, in the order of matching."""
+        return [
+            Operation(
+                "POST",
+                "/api/actions/{session_id}",
+                self.append,
+                "Append an action",
+                query=WriteQuery,
+                body=NewAction,
+                answers={201: Written, 200: Written},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
+                "POST",
+                "/api/actions/{session_id}/batch",
+                self.append_batch,
+                "Append actions, all or none",
+                query=BatchQuery,
+                body=NewActions,
+                lines_of=NewAction,
+                answers={201: BatchWritten, 200: BatchWritten},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
+                "POST",
+                "/api/actions/{session_id}/responses",
+                self.append_response,
+                "Append a response",
+                query=WriteQuery,
+                body=NewResponse,
+                answers={201: Written, 200: Written},
+                headers=(IDEMPOTENCY_KEY,),
+            ),
+            Operation(
+                "GET",
+                "/api/actions/{session_id}",
+                self.read,
+                "Read actions: the newest, or those after a seq",
+                query=ActionsQuery,
+                answers={200: ActionPage},
+            ),
+        ]
+
+    async def append(self, request: Request) -> Response:
+        """Append one action."""
+        query = _write_query(request)
+        body = await read_body(request, parse_action)
+        return await self._append_one(request, new_event(body, _key(request, body)), body.expected_seq, query)
+
+    async def append_response(self, request: Request) -> Response:
+        """Append one response."""
+        query = _write_query(request)
+        body = await read_body(request, parse_response)
+        return await self._append_one(request, response_event(body, _key(request, body)), body.expected_seq, query)
+
+    async def _append_one(
+        self, request: Request, event: NewEvent, expected_seq: int | None, query: WriteQuery
+    ) -> Response:
+        session_id = request.path_params["session_id"]
+        done = await store_of(request).append(session_id, [event], expected_seq=expected_seq, create=query.create)
+        written = Written(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
+        return json_answer(written, 200 if done.replayed else 201)
+
+    async def append_batch(self, request: Request) -> Response:
+        """Append the actions of a batch in one write."""
+        query = _batch_query(request)
+        bodies = await read_body(request, parse_actions)
+        key = request.headers.get(IDEMPOTENCY_KEY)
+        key = check_callers_key(key) if key else None
+        done = await append_batch(
+            store_of(request),
+            request.path_params["session_id"],
+            keyed(bodies, key),
+            Batch(key, expectation(bodies, query.expected_seq), query.create),
+        )
+        written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
+        return json_answer(written, 200 if done.replayed == len(bodies) else 201)
+
+    async def read(self, request: Request) -> Response:
+        """Read a window of actions."""
+        query = _actions_query(request)
+        store = store_of(request)
+        session_id = request.path_params["session_id"]
+        wanted = window.of_types(query.type)
+        try:
+            if query.after is None:
+                found = await window.newest(store, session_id, query.limit, query.before, wanted)
+            else:
+                found = await window.following(store, session_id, query.limit, query.after, query.before, wanted)
+        except Corrupt as error:
+            raise with_way_around(error) from None
+        return json_answer(ActionPage([action(event) for event in found.events], found.cursor))
+
+
+def with_way_around(error: Corrupt) -> Corrupt:
+    """The error with the windows that leave out the event that it names, if it names one."""
+    seq = error.details.get("seq")
+    hint = error.hint if seq is None else f"before={seq} and after={seq} read what is beside it; {error.hint}"
+    return Corrupt(error.message, hint=hint, **error.details)
+
+
+def new_event(body: NewAction, key: str | None) -> NewEvent:
+    """The event that a body asks for."""
+    return NewEvent(
+        body.type,
+        strict_json.Checked(body.details),
+        body.event_id,
+        key,
+        body.parent_id,
+        milliseconds(body.timestamp),
+    )
+
+
+def response_event(body: NewResponse, key: str | None) -> NewEvent:
+    """The event that a response asks for."""
+    assert body.details is not UNSET
+    return NewEvent(
+        types.RESPONSE,
+        strict_json.Checked(body.details),
+        body.event_id,
+        key,
+        body.parent_id,
+        milliseconds(body.timestamp),
+    )
+
+
+def keyed(bodies: Sequence[NewAction], key: str | None) -> list[NewEvent]:
+    """The events of a batch; a key for the whole batch gives each event without one its own."""
+    return [
+        new_event(body, body.idempotency_key or (line_key(key, number) if key else None))
+        for number, body in enumerate(bodies)
+    ]
+
+
+def expectation(bodies: Sequence[NewAction], expected_seq: int | None) -> int | None:
+    """What the batch expects: the query's, or its first action's; a later action cannot expect anything."""
+    if any(body.expected_seq is not None for body in bodies[1:]):
+        raise InvalidInput(
+            "only the first action of a batch can have an expectedSeq", hint="a batch is one write: say it once"
+        )
+    first = bodies[0].expected_seq if bodies else None
+    return expected_seq if expected_seq is not None else first
+
+
+def _key(request: Request, body: NewAction | NewResponse) -> str | None:
+    return body.idempotency_key or request.headers.get(IDEMPOTENCY_KEY) or None
+
+
+def milliseconds(timestamp: str | float | None) -> int | None:
+    """A timestamp of a body as the store keeps it; None is now."""
+    if timestamp is None:
+        return None
+    return from_iso(timestamp) if isinstance(timestamp, str) else int(timestamp)

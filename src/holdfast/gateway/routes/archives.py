@@ -1,0 +1,77 @@
+"""What was deleted: a list of it, and the order to remove it for good."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.core.clock import to_iso
+from holdfast.core.errors import InvalidInput
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.body import parse_into, read_body
+from holdfast.gateway.api.openapi import described
+from holdfast.gateway.api.parameters import PageCursor, TenantStore
+from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
+from holdfast.store import Store
+from holdfast.store.archives import Archived
+
+PAGE = 500
+
+_purge = parse_into(PurgeOrder)
+
+
+def add_routes(routes: APIRouter) -> None:
+    """Serve `/api/archives`."""
+
+    @routes.get("/api/archives", summary="Deleted sessions, oldest first", **described({200: ArchiveList}))
+    async def list_archives(
+        store: TenantStore,
+        cursor: PageCursor = None,
+        limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
+    ) -> Response:
+        last = await store.archives.get(cursor) if cursor else None
+        page = await store.archives.list(after=last, limit=limit)
+        more = page[-1].session_id if len(page) == limit else None
+        return json_answer(ArchiveList([archived(each) for each in page], more))
+
+    @routes.post(
+        "/api/archives/purge",
+        summary="Remove deleted sessions for good: these, or all that were deleted so long ago",
+        **described({200: PurgeView}, body=PurgeOrder),
+    )
+    async def purge_archives(store: TenantStore, request: Request) -> Response:
+        order = await read_body(request, _purge)
+        if (order.sessions is None) == (order.older_than_ms is None):
+            raise InvalidInput("say which sessions, or how long ago they were deleted")
+        chosen = await which(store, order)
+        if not order.dry_run:
+            chosen = [await store.archives.purge(each.session_id) for each in chosen]
+        return json_answer(PurgeView([archived(each) for each in chosen]))
+
+
+async def which(store: Store, order: PurgeOrder) -> list[Archived]:
+    """The archives that an order is about, without those that were purged before."""
+    if order.sessions is not None:
+        found = [await store.archives.get(session_id) for session_id in order.sessions]
+    else:
+        found = []
+        before = store.sessions.clock.now() - (order.older_than_ms or 0)
+        page = await store.archives.list(deleted_before=before + 1, limit=PAGE)
+        while page:
+            found += page
+            page = await store.archives.list(deleted_before=before + 1, after=page[-1], limit=PAGE)
+    return [each for each in found if each.purged_at is None]
+
+
+def archived(found: Archived) -> ArchivedView:
+    """A deleted session as clients see it."""
+    return ArchivedView(
+        found.session_id,
+        to_iso(found.deleted_at),
+        None if found.purged_at is None else to_iso(found.purged_at),
+        found.reason,
+        found.events,
+        found.head_hash.hex(),
+        found.size_bytes,
+    )

@@ -1,0 +1,102 @@
+"""Goals and sub-agents of a session: add one, change it, end it."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.core.ids import check_name
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.body import or_empty, parse_into, read_body
+from holdfast.gateway.api.openapi import described
+from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, one_of
+from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
+
+_new_goal = parse_into(NewGoal)
+_goal_change = parse_into(GoalChange)
+_new_agent = parse_into(NewAgent)
+_agent_end = or_empty(parse_into(AgentEnd))
+
+
+def add_routes(routes: APIRouter) -> None:
+    """Serve the goals and agents under `/api/state`."""
+
+    @routes.post(
+        "/api/state/{session_id}/goals", summary="Add a goal", **described({201: Goal, 200: Goal}, body=NewGoal)
+    )
+    async def add_goal(
+        store: TenantStore,
+        session_id: str,
+        request: Request,
+        create: Create = True,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
+        body = await read_body(request, _new_goal)
+        made = await store.goals.add(
+            session_id,
+            body.description,
+            goal_id=one_of(body.goal_id, body.id),
+            status=body.status,
+            priority=body.priority,
+            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            create=create,
+        )
+        return json_answer(goal(made), 200 if made.replayed else 201)
+
+    @routes.patch(
+        "/api/state/{session_id}/goals/{goal_id}",
+        summary="Change a goal's status, description or priority",
+        **described({200: Goal}, body=GoalChange),
+    )
+    async def update_goal(
+        store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
+        body = await read_body(request, _goal_change)
+        asked = {"status": body.status, "description": body.description, "priority": body.priority}
+        changed = await store.goals.update(
+            session_id,
+            check_name(goal_id, "a goal's id"),
+            {name: value for name, value in asked.items() if value is not None},
+            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+        )
+        return json_answer(goal(changed))
+
+    @routes.post(
+        "/api/state/{session_id}/agents",
+        summary="Report a sub-agent",
+        **described({201: SubAgent, 200: SubAgent}, body=NewAgent),
+    )
+    async def spawn_agent(
+        store: TenantStore,
+        session_id: str,
+        request: Request,
+        create: Create = True,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
+        body = await read_body(request, _new_agent)
+        made = await store.agents.spawn(
+            session_id,
+            body.type,
+            body.task,
+            agent_id=one_of(body.agent_id, body.id),
+            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            create=create,
+        )
+        return json_answer(agent(made), 200 if made.replayed else 201)
+
+    @routes.post(
+        "/api/state/{session_id}/agents/{agent_id}/complete",
+        summary="Report a sub-agent's end",
+        **described({200: SubAgent}, body=AgentEnd, body_required=False),
+    )
+    async def complete_agent(
+        store: TenantStore, session_id: str, agent_id: str, request: Request, idempotency_key: IdempotencyKey = None
+    ) -> Response:
+        body = await read_body(request, _agent_end)
+        ended = await store.agents.complete(
+            session_id,
+            check_name(agent_id, "a sub-agent's id"),
+            body.status,
+            body.result,
+            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+        )
+        return json_answer(agent(ended))

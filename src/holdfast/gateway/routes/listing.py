@@ -1,0 +1,121 @@
+"""Lists of sessions: those that fit, newest first; or those in which words are found, by their newest hit.
+
+A session with many hits is listed once, at its newest: on a later page it is left out, because its newest hit is not
+there. So a page may be short although more follow; the cursor says whether they do.
+"""
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from holdfast.core import Session, SessionPage
+from holdfast.core.clock import from_iso
+from holdfast.core.errors import InvalidInput, NotFound, SessionGone
+from holdfast.core.ids import check_name
+from holdfast.gateway.api.answers import document, json_answer
+from holdfast.gateway.wire.sessions import SessionList, session_row
+from holdfast.store import Filter, Store
+from holdfast.store.prepare import LAST_MS
+from holdfast.store.search import MAX_PAGE as MAX_HITS
+from holdfast.store.search import Hit
+from holdfast.store.sessions import STATUSES
+
+MOST_PAGES = 20
+"""Pages of hits that are looked through for one page of sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a list is to hold."""
+
+    chosen: Filter
+    words: str | None = None
+
+    @staticmethod
+    def of(
+        *,
+        user: str | None = None,
+        tag: str | None = None,
+        status: str | None = None,
+        words: str | None = None,
+        began_from: str | None = None,
+        began_to: str | None = None,
+    ) -> "Asked":
+        """The request's parameters, checked; what is empty asks for nothing."""
+        if status and status not in STATUSES:
+            raise InvalidInput(f"{status!r:.80} is not a session's status", hint=f"one of {', '.join(STATUSES)}")
+        return Asked(
+            Filter(
+                user_id=check_name(user, "a user id") if user else None,
+                tag=check_name(tag, "a tag") if tag else None,
+                status=status or None,
+                created_from=moment(began_from) if began_from else None,
+                created_to=moment(began_to) if began_to else None,
+            ),
+            words or None,
+        )
+
+    def fits(self, session: Session) -> bool:
+        """Whether a session that was found by its words is one that was asked for."""
+        chosen = self.chosen
+        return (
+            chosen.user_id in (None, session.user_id)
+            and (chosen.tag is None or chosen.tag in session.tags)
+            and chosen.status in (None, session.status)
+            and (chosen.created_from is None or session.created_at >= chosen.created_from)
+            and (chosen.created_to is None or session.created_at < chosen.created_to)
+        )
+
+
+async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: int) -> SessionPage:
+    """One page of the sessions that were asked for."""
+    if asked.words is None:
+        return await store.sessions.list(asked.chosen, cursor=cursor, limit=limit)
+    found: dict[str, Session] = {}
+    seen: set[str] = set()
+    later = cursor is not None
+    for _ in range(MOST_PAGES):
+        page = await store.search.find(
+            asked.words, user_id=asked.chosen.user_id, limit=min(limit - len(found), MAX_HITS), cursor=cursor
+        )
+        for hit in page.hits:
+            if hit.session_id not in seen:
+                seen.add(hit.session_id)
+                session = await _listed_here(store, asked, hit, later=later)
+                if session is not None:
+                    found[session.session_id] = session
+        cursor = page.cursor
+        if cursor is None or len(found) == limit:
+            break
+    return SessionPage(list(found.values()), cursor)
+
+
+async def _listed_here(store: Store, asked: Asked, hit: Hit, *, later: bool) -> Session | None:
+    """The session of a hit, unless it was listed at a newer one, does not fit, or is gone."""
+    try:
+        if later and asked.words is not None:
+            newest = (await store.search.find(asked.words, session_id=hit.session_id, limit=1)).hits
+            if not newest or newest[0].seq != hit.seq:
+                return None
+        session = await store.sessions.get(hit.session_id)
+    except (NotFound, SessionGone):
+        return None
+    return session if asked.fits(session) else None
+
+
+def session_list(page: SessionPage) -> SessionList:
+    """The page as clients see it."""
+    rows = [session_row(session, document(session.metadata)) for session in page.sessions]
+    return SessionList(rows, page.cursor)
+
+
+def shown_rows(page: SessionPage) -> Response:
+    """The answer that a list is."""
+    return json_answer(session_list(page))
+
+
+def moment(text: str) -> int:
+    """A time of a query in milliseconds: ISO 8601, or milliseconds since 1970."""
+    if text.isascii() and text.isdigit() and len(text) <= 15 and int(text) <= LAST_MS:
+        return int(text)
+    return from_iso(text)

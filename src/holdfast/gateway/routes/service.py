@@ -1,0 +1,45 @@
+"""The gateway about itself: what it is, whether it lives, whether it is ready."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.openapi import described
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.wire.sessions import Health, Ready, Service
+from holdfast.store.migrations import newest
+
+ENDPOINTS = [
+    *("/health", "/readyz", "/metrics", "/docs", "/openapi.json", "/ws", "/api/feed"),
+    *("/api/sessions", "/api/actions", "/api/state", "/api/query", "/api/keys"),
+    *("/api/status", "/api/logs", "/api/export", "/api/import", "/api/verify", "/api/retention", "/api/backup"),
+    "/api/archives",
+]
+MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
+
+
+def add_routes(routes: APIRouter, gateway: Gateway) -> None:
+    """Serve what is beside `/api`."""
+    schema = schema_version(gateway.store.engine.name)
+
+    @routes.get("/health", summary="Whether the process lives", **described({200: Health}))
+    async def health() -> Response:
+        return json_answer(
+            Health("ok", gateway.version, round(gateway.uptime, 3), gateway.connections(), gateway.storage())
+        )
+
+    @routes.get("/readyz", summary="Whether reads and writes are served", **described({200: Ready}))
+    async def readyz() -> Response:
+        figures = {name: value for name, value in (await gateway.readiness.look()).items() if name != "path"}
+        if gateway.authority.asks:
+            figures = {}
+        return json_answer(Ready("ready", gateway.storage(), schema, round(gateway.store.feed_lag, 3), figures))
+
+    @routes.get("/", summary="What runs here", **described({200: Service}))
+    async def service() -> Response:
+        return json_answer(Service("holdfast", gateway.version, ENDPOINTS))
+
+
+def schema_version(engine: str) -> int:
+    """The version of the schema that this Holdfast writes."""
+    return newest(MIGRATIONS[engine])

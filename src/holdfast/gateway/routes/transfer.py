@@ -1,0 +1,130 @@
+"""Sessions in and out: a session's log as lines, archives, and their import.
+
+Archives are made and read on threads, so that the loop goes on, and never held in memory: what the client does not
+take is not made, and what it sends goes to a file first.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.core.errors import Closing
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.openapi import described
+from holdfast.gateway.api.operation import LINES, Bytes
+from holdfast.gateway.api.parameters import TenantStore
+from holdfast.gateway.api.pipe import Pipe
+from holdfast.gateway.api.spool import spooled
+from holdfast.gateway.api.streams import Streamed, begun
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.wire.types import MAX_SEQ, Document
+from holdfast.gateway.wire.upkeep import ImportedView
+from holdfast.store import Store
+from holdfast.store.importing import Imported
+from holdfast.store.portable import ArchiveWriter
+from holdfast.store.portable.lines import encode_event
+
+LOG_PAGE = 250
+ARCHIVE = "application/zip"
+GIVE_UP_SECONDS = 3.0
+"""How long a stop waits for an import to take back what it has begun; the next start does the rest."""
+
+
+def add_routes(routes: APIRouter, gateway: Gateway) -> None:
+    """Serve a session's log, `/api/export` and `/api/import`."""
+
+    @routes.get(
+        "/api/sessions/{session_id}/log",
+        summary="The session's events as the lines of an archive, with their hashes",
+        **described({200: Document}, media=LINES),
+    )
+    async def get_log(
+        store: TenantStore,
+        session_id: str,
+        after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="only events with a larger seq")] = 0,
+        limit: Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="so many at most; all if left out")] = None,
+    ) -> Response:
+        return Streamed(await begun(log_lines(store, session_id, after, limit)), LINES, gateway.stopping)
+
+    @routes.get(
+        "/api/export",
+        summary="Sessions as one portable archive; all of them, with memories, if none is named",
+        **described({200: Bytes}, media=ARCHIVE),
+    )
+    async def export_sessions(
+        store: TenantStore,
+        session: Annotated[list[str] | None, Query(description="an id; as often as there are sessions")] = None,
+    ) -> Response:
+        for session_id in session or ():
+            await store.sessions.get(session_id)
+        return Streamed(await begun(archive_bytes(store, session)), ARCHIVE, gateway.stopping)
+
+    @routes.post(
+        "/api/import",
+        summary="Import an archive; sessions that are here already are left alone",
+        **described({200: ImportedView}, body=Bytes),
+    )
+    async def import_archive(store: TenantStore, request: Request) -> Response:
+        async with spooled(request.stream(), gateway.data) as path:
+            done = await unless_stopping(gateway, asyncio.create_task(store.importing.archive(path)))
+        brought = (done.events, done.attachments, done.memories)
+        return json_answer(ImportedView(done.sessions, done.there_before, *brought, done.keys_taken))
+
+
+async def log_lines(store: Store, session_id: str, after: int, limit: int | None) -> AsyncGenerator[bytes, None]:
+    """The lines of the events after a seq, up to the log's end as it is now."""
+    end = (await store.sessions.get(session_id)).head_seq
+    if limit is not None:
+        end = min(end, after + limit)
+    while after < end:
+        events = (await store.stretch(session_id, after=after, before=end + 1, limit=LOG_PAGE)).events
+        after = events[-1].seq
+        lines = [encode_event(event) + b"\n" for event in events]
+        del events  # a client that takes nothing keeps what is held here
+        yield b"".join(lines)
+
+
+async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:
+    """An archive, as fast as it is taken; left before its end, it is made no further."""
+    pipe = Pipe()
+
+    def make() -> None:
+        try:
+            with ArchiveWriter(pipe) as archive:
+                asyncio.run(_export(store, archive, session_ids))
+            pipe.end()
+        except BaseException as error:
+            pipe.end(error)
+
+    threading.Thread(target=make, name="holdfast-export", daemon=True).start()
+    try:
+        async for data in pipe.read():
+            yield data
+    finally:
+        pipe.leave()
+
+
+async def _export(store: Store, archive: ArchiveWriter, session_ids: Sequence[str] | None) -> None:
+    await store.exporting.into(archive, session_ids)
+
+
+async def unless_stopping(gateway: Gateway, work: "asyncio.Task[Imported]") -> Imported:
+    """The work's result; when the gateway stops it is given up, and Closing says so."""
+    stopping = asyncio.create_task(gateway.stopping.wait())
+    try:
+        await asyncio.wait((work, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+    finally:
+        stopping.cancel()
+        work.cancel()
+    await asyncio.wait((work,), timeout=GIVE_UP_SECONDS)
+    raise Closing(
+        "the gateway stops: sessions that were imported whole stay, the others are not here",
+        hint="import the same archive again once the service has restarted",
+    )

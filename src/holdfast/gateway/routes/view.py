@@ -1,0 +1,147 @@
+"""A session as it is shown: its row, state, goals, sub-agents and newest events, read at one moment.
+
+An event that is not what was written is named as damaged and not shown: one of them does not hide the others.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from holdfast.core import Event, Goal, Session, State, SubAgent, strict_json
+from holdfast.core.clock import to_iso
+from holdfast.core.errors import Corrupt
+from holdfast.core.ids import check_session_id
+from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, most, size_of
+from holdfast.gateway.wire import children as wire_children
+from holdfast.gateway.wire.finding import DamagedEvent
+from holdfast.gateway.wire.sessions import Cursor, session_row
+from holdfast.store import Store
+from holdfast.store.agents import agents_of
+from holdfast.store.engine import Tx
+from holdfast.store.goals import goals_of
+from holdfast.store.reading import Head, existing_head, head_of, read, stretch
+from holdfast.store.sessions import get
+from holdfast.store.state import as_state, current
+
+MOST_SEEN = 20_000
+"""Events that one look goes back through for entries; the cursor leads on from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """A session's goals and sub-agents, all of them."""
+
+    goals: list[Goal]
+    agents: list[SubAgent]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A session at one moment."""
+
+    session: Session
+    state: State
+    children: Children
+    window: Window
+    damaged: list[DamagedEvent]
+
+
+async def whole(store: Store, session_id: str, limit: int) -> Whole:
+    """The session with the newest `limit` of its actions and responses."""
+    check_session_id(session_id)
+
+    def look(tx: Tx) -> Whole:
+        head = existing_head(tx, store.tenant, session_id)
+        session = get(tx, store.tenant, session_id)
+        state = as_state(session_id, current(tx, head))
+        return Whole(session, state, children_in(tx, head), *_newest(tx, head, session_id, limit))
+
+    return await store.sessions.workers.read(look)
+
+
+async def children_of(store: Store, session_id: str) -> Children:
+    """The session's goals and sub-agents now; none if there is no such session."""
+
+    def look(tx: Tx) -> Children:
+        head = head_of(tx, store.tenant, session_id)
+        return children_in(tx, head)
+
+    return await store.sessions.workers.read(look)
+
+
+def state_view(session_id: str, version: int, document: dict[str, Any], children: Children) -> dict[str, Any]:
+    """The state as clients see it. Members of the document that have our names give way, unless ours say nothing."""
+    shown = {name: found for name, found in children_view(children).items() if found or name not in document}
+    return {**document, **shown, "sessionId": session_id, "version": version}
+
+
+def children_view(children: Children) -> dict[str, list[dict[str, Any]]]:
+    """Goals and sub-agents as members of a state."""
+    return {
+        "goals": [msgspec.to_builtins(wire_children.goal(goal)) for goal in children.goals],
+        "agents": [agent_view(agent) for agent in children.agents],
+    }
+
+
+def agent_view(agent: SubAgent) -> dict[str, Any]:
+    """The sub-agent as a JSON value."""
+    shown: dict[str, Any] = strict_json.parse(msgspec.json.encode(wire_children.agent(agent)))
+    return shown
+
+
+def metadata_view(session: Session) -> dict[str, Any]:
+    """The session's own metadata, with the members of its list row on top."""
+    row: dict[str, Any] = msgspec.to_builtins(session_row(session, session.metadata))
+    return {**session.metadata, **row}
+
+
+def final_view(session: Session) -> dict[str, Any] | None:
+    """How the session ended, or None."""
+    if session.final is None:
+        return None
+    return {**session.final, "at": to_iso(session.final["at"])}
+
+
+def children_in(tx: Tx, head: Head | None) -> Children:
+    """The session's goals and sub-agents as a transaction sees them; none if there is no session."""
+    if head is None:
+        return Children([], [])
+    return Children(goals_of(tx, head.session_no, open_only=False), agents_of(tx, head.session_no, active_only=False))
+
+
+def _newest(tx: Tx, head: Head, session_id: str, limit: int) -> tuple[Window, list[DamagedEvent]]:
+    found: list[Event] = []
+    damaged: list[DamagedEvent] = []
+    lowest, size = head.seq + 1, limit
+    while lowest > 1 and len(found) < limit and size_of(found) < MOST_BYTES and head.seq - lowest < MOST_SEEN:
+        lowest, page, bad = _page(tx, head, session_id, lowest, size)
+        found[:0] = [event for event in page if is_entry(event)]
+        damaged[:0] = bad
+        size = PAGE
+    shown = found[-most(found[::-1], limit) :]
+    older = shown[0].seq if len(shown) == limit or len(shown) < len(found) else lowest
+    window = Window(shown, Cursor(older if older > 1 else None, head.seq))
+    return window, [each for each in damaged if each.seq >= older]
+
+
+def _page(tx: Tx, head: Head, session_id: str, before: int, size: int) -> tuple[int, list[Event], list[DamagedEvent]]:
+    """The lowest seq of at most `size` events before a seq, the events, and which of them are damaged."""
+    try:
+        events = stretch(tx, head, 0, before, size, newest=True, most_bytes=MOST_BYTES).events
+        return events[0].seq, events, []
+    except Corrupt:
+        pass
+    good: list[Event] = []
+    bad: list[DamagedEvent] = []
+    lowest, total = max(before - size, 1), 0
+    for seq in range(before - 1, lowest - 1, -1):
+        try:
+            good += read(tx, head, seq - 1, seq + 1, 1)
+            total += len(good[-1].payload)
+        except Corrupt as error:
+            bad.append(DamagedEvent(session_id, seq, error.message))
+        if total >= MOST_BYTES:
+            lowest = seq
+            break
+    return lowest, good[::-1], bad[::-1]

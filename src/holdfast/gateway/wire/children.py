@@ -1,0 +1,173 @@
+"""A session's children on the wire: goals, sub-agents, checkpoints, snapshots and tool effects."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from holdfast import core
+from holdfast.core import strict_json
+from holdfast.core.clock import to_iso
+from holdfast.gateway.wire.types import Name, OwnName, Seq, Time
+
+GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+Priority = Literal["low", "medium", "high"]
+
+
+class Goal(Struct, rename="camel", omit_defaults=True):
+    """What a session is to reach."""
+
+    goal_id: str
+    description: str
+    status: str
+    priority: str
+    created_at: Time
+    completed_at: Time | None = None
+
+
+class NewGoal(Struct, rename="camel"):
+    """A goal to add; without an id it is named `goal-001` and so on. `id` is taken for `goalId`."""
+
+    description: str
+    goal_id: Name | None = None
+    id: Name | None = None
+    status: GoalStatus = "pending"
+    priority: Priority = "medium"
+    idempotency_key: OwnName | None = None
+
+
+class GoalChange(Struct, rename="camel"):
+    """What is to be changed of a goal."""
+
+    status: GoalStatus | None = None
+    description: str | None = None
+    priority: Priority | None = None
+    idempotency_key: OwnName | None = None
+
+
+class SubAgent(Struct, rename="camel", omit_defaults=True):
+    """An agent at work for a session."""
+
+    agent_id: str
+    type: str
+    task: Raw
+    status: str
+    spawned_at: Time
+    completed_at: Time | None = None
+    result: Raw | None = None
+
+
+class NewAgent(Struct, rename="camel"):
+    """A sub-agent that was spawned; without an id it gets one. `id` is taken for `agentId`."""
+
+    type: Name
+    agent_id: Name | None = None
+    id: Name | None = None
+    task: Any = None
+    idempotency_key: OwnName | None = None
+
+
+class AgentEnd(Struct, rename="camel"):
+    """How a sub-agent ended."""
+
+    status: Literal["completed", "failed"] = "completed"
+    result: Any = None
+    idempotency_key: OwnName | None = None
+
+
+class Checkpoint(Struct, rename="camel"):
+    """A point in the log to branch from or restore to."""
+
+    checkpoint_id: str
+    name: str
+    seq: Seq
+    reason: str
+    created_at: Time
+
+
+class CheckpointList(Struct):
+    """A session's checkpoints, oldest first."""
+
+    checkpoints: list[Checkpoint]
+
+
+class NewCheckpoint(Struct, rename="camel"):
+    """A checkpoint to make: at a seq, or where the log ends now."""
+
+    name: str = ""
+    seq: Seq | None = None
+    checkpoint_id: Name | None = None
+    idempotency_key: OwnName | None = None
+
+
+class Compaction(Struct, rename="camel"):
+    """A summary, and the events that it is to stand for."""
+
+    summary: Any
+    last_seq: Seq
+    first_seq: Seq = 1
+    name: str = ""
+    expected_seq: Seq | None = None
+    idempotency_key: OwnName | None = None
+
+
+class Snapshot(Struct, rename="camel"):
+    """What stands for the events from `firstSeq` to `lastSeq`."""
+
+    seq: Seq
+    first_seq: Seq
+    last_seq: Seq
+    kind: str
+    document: Raw
+    created_at: Time
+
+
+class Effect(Struct, rename="camel", omit_defaults=True):
+    """One call of a tool that changes something outside."""
+
+    call_id: str
+    tool: str
+    digest: str
+    status: str
+    started_at: Time
+    finished_at: Time | None = None
+    result: Raw | None = None
+
+
+def goal(found: core.Goal) -> Goal:
+    """The goal as clients see it."""
+    created_at, completed_at = to_iso(found.created_at), when(found.completed_at)
+    return Goal(found.goal_id, found.description, found.status, found.priority, created_at, completed_at)
+
+
+def agent(found: core.SubAgent) -> SubAgent:
+    """The sub-agent as clients see it."""
+    ended = (when(found.completed_at), value(found.result) if found.completed_at is not None else None)
+    return SubAgent(found.agent_id, found.type, value(found.task), found.status, to_iso(found.spawned_at), *ended)
+
+
+def checkpoint(found: core.Checkpoint) -> Checkpoint:
+    """The checkpoint as clients see it."""
+    return Checkpoint(found.checkpoint_id, found.name, found.seq, found.reason, to_iso(found.created_at))
+
+
+def snapshot(found: core.Snapshot) -> Snapshot:
+    """The snapshot as clients see it."""
+    span = (found.seq, found.first_seq, found.last_seq)
+    return Snapshot(*span, found.kind, value(found.document), to_iso(found.created_at))
+
+
+def effect(found: core.Effect) -> Effect:
+    """The effect as clients see it."""
+    ended = (when(found.finished_at), value(found.result) if found.finished_at is not None else None)
+    return Effect(found.call_id, found.tool, found.digest, found.status, to_iso(found.started_at), *ended)
+
+
+def value(found: Any) -> Raw:
+    """A stored JSON value as part of an answer, whatever numbers are in it."""
+    return msgspec.Raw(strict_json.encode(found))
+
+
+def when(ms: int | None) -> str | None:
+    """A time as clients see it, if there is one."""
+    return None if ms is None else to_iso(ms)

@@ -1,0 +1,62 @@
+"""What queries find, on the wire."""
+
+from msgspec import Struct
+
+from holdfast.gateway.wire.types import Seq, Time
+
+
+class Hit(Struct, rename="camel"):
+    """An event that was found, and the text around the first match; highlights are [start, end] in the snippet."""
+
+    session_id: str
+    seq: Seq
+    event_id: str
+    type: str
+    timestamp: Time
+    snippet: str
+    highlights: list[tuple[int, int]]
+
+
+class DamagedEvent(Struct, rename="camel"):
+    """An event that matches but is not what was written."""
+
+    session_id: str
+    seq: Seq
+    problem: str
+
+
+class Hits(Struct):
+    """One page of hits, newest first; `cursor` asks for the next, null at the end."""
+
+    hits: list[Hit]
+    cursor: str | None
+    damaged: list[DamagedEvent]
+
+
+class Tokens(Struct, rename="camel"):
+    """What models were asked and answered."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_micros: int
+
+
+class Day(Struct, rename="camel"):
+    """One day: the sessions that began on it, and the tokens that were used."""
+
+    day: str
+    sessions: int
+    tokens: Tokens
+
+
+class Stats(Struct, rename="camel"):
+    """Totals over all sessions, and by the days on which something happened, newest first."""
+
+    sessions: int
+    by_status: dict[str, int]
+    events: int
+    size_bytes: int
+    tokens: Tokens
+    days: list[Day]

@@ -1,0 +1,146 @@
+"""What becomes of a session, on the wire: its end, forks, resets, tags, holds, deletion, and its keys."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Raw, Struct, field
+
+from holdfast.gateway.wire.children import Effect, Goal, Snapshot, SubAgent
+from holdfast.gateway.wire.sessions import Action, SessionRow
+from holdfast.gateway.wire.types import TEXT, Document, Name, OwnName, Seq, SessionId, Time
+
+Status = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]
+
+
+class Ending(Struct, rename="camel"):
+    """How a session ends."""
+
+    status: Status = "completed"
+    outcome: Any = None
+    response: Any = None
+    idempotency_key: OwnName | None = None
+
+
+class Ended(Struct, rename="camel"):
+    """A session that has ended, and what was said of it."""
+
+    session_id: str
+    status: str
+    final: Raw
+
+
+class Tagging(Struct, rename="camel"):
+    """Tags to add and to remove."""
+
+    add: list[Name] = field(default_factory=list)
+    remove: list[Name] = field(default_factory=list)
+    idempotency_key: OwnName | None = None
+
+
+class Tags(Struct, rename="camel"):
+    """A session's tags."""
+
+    session_id: str
+    tags: list[str]
+
+
+class Hold(Struct):
+    """Lay a legal hold on a session, or release it."""
+
+    held: bool
+    reason: Annotated[str, Meta(max_length=512, extra_json_schema=TEXT)] = ""
+
+
+class Held(Struct, rename="camel"):
+    """Whether a session is under legal hold."""
+
+    session_id: str
+    held: bool
+
+
+class Deleted(Struct, rename="camel"):
+    """A session that was deleted, and what its log was."""
+
+    session_id: str
+    events: int
+    head_hash: str
+    deleted_at: Time
+
+
+class Fork(Struct, rename="camel"):
+    """Where to fork, by a seq or a checkpoint; a new session key to route to the fork, if one is named."""
+
+    at: Seq | None = None
+    checkpoint_id: Name | None = None
+    session_id: SessionId | None = None
+    key: Name | None = None
+
+
+class Branch(Struct, rename="camel"):
+    """The id of a branch, and a new session key to route to it."""
+
+    session_id: SessionId | None = None
+    key: Name | None = None
+
+
+class Successor(Struct, rename="camel"):
+    """The id of the session that takes the place of another; one is made if there is none."""
+
+    session_id: SessionId | None = None
+
+
+class Origin(Struct, rename="camel"):
+    """The session and the event that a fork begins with."""
+
+    session_id: str
+    seq: Seq
+
+
+class Forked(Struct, rename="camel"):
+    """A session that was forked, and from where."""
+
+    session_id: str
+    forked_from: Origin
+    head_seq: Seq
+
+
+class Succeeded(Struct, rename="camel"):
+    """A session that took the place of another on its keys."""
+
+    session_id: str
+    previous_session: str
+    keys: list[str]
+
+
+class RouteView(Struct, rename="camel"):
+    """A session that a key routes to, or did until `endedAt`."""
+
+    session_id: str
+    started_at: Time
+    ended_at: Time | None
+
+
+class KeyView(Struct, rename="camel"):
+    """A session key: the session it routes to now, and every one it ever did, oldest first."""
+
+    key: str
+    session_id: str
+    routes: list[RouteView]
+    metadata: Document
+    created_at: Time
+    updated_at: Time
+
+
+class ResumeView(Struct, rename="camel"):
+    """All that a program needs to go on: `events` are the newest after the snapshot, `complete` says that none lacks.
+
+    Goals, agents and effects are those still open.
+    """
+
+    session: SessionRow
+    snapshot: Snapshot | None
+    events: list[Action]
+    complete: bool
+    state: Document
+    goals: list[Goal]
+    agents: list[SubAgent]
+    effects: list[Effect]

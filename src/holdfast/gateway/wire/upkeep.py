@@ -1,0 +1,166 @@
+"""What an operator asks and is told, on the wire."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from holdfast.gateway.wire.types import Document, SessionId, Time
+
+Limit = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class TimerView(Struct, rename="camel"):
+    """What the gateway does by itself: how often, when it was last done by whichever gateway, and what went wrong."""
+
+    name: str
+    every_ms: int
+    running: bool
+    last_success: Time | None
+    last_failure: Time | None
+    failure: str | None
+    runs: int
+    failures: int
+
+
+class StatusView(Struct, rename="camel"):
+    """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
+    large the whole store is and what is done for all of it is told to operators. `store` has no password in it, and
+    `figures` are the engine's own."""
+
+    version: str
+    pid: int | None
+    uptime: float
+    address: str | None
+    agents: list[str]
+    log_file: str | None
+    timers: list[TimerView]
+    store: str | None
+    data_folder: str | None
+    engine: str
+    engine_version: str
+    schema: int
+    store_id: str
+    size_bytes: int | None
+    wal_size_bytes: int | None
+    sessions: int
+    events: int
+    figures: Document
+
+
+class ImportedView(Struct, rename="camel"):
+    """What an import brought; `thereBefore` were here already, `keysTaken` route to other sessions here."""
+
+    sessions: list[str]
+    there_before: list[str]
+    events: int
+    attachments: int
+    memories: int
+    keys_taken: list[str]
+
+
+class Verify(Struct):
+    """Which sessions to verify; null is all of them."""
+
+    sessions: list[SessionId] | None = None
+
+
+class VerifyLine(Struct, rename="camel", omit_defaults=True):
+    """A line of a verification: first `files`, then one per session as it is verified, last `done`."""
+
+    files: list[str] | None = None
+    session_id: str | None = None
+    ok: bool | None = None
+    events: int | None = None
+    head_hash: str | None = None
+    problem: str | None = None
+    bad_seq: int | None = None
+    done: bool | None = None
+    verified: int | None = None
+    bad: int | None = None
+
+
+class RetentionOrder(Struct, rename="camel"):
+    """How old, how many, how much sessions may be; null sets no limit. `dryRun` deletes nothing."""
+
+    max_age_ms: Limit | None = None
+    max_sessions: Limit | None = None
+    max_bytes: Limit | None = None
+    dry_run: bool = False
+
+
+class DoomedView(Struct, rename="camel"):
+    """A session that the limits end, and why: age, count or size."""
+
+    session_id: str
+    reason: str
+    updated_at: Time
+    size_bytes: int
+
+
+class RetentionView(Struct):
+    """What the limits end, oldest first; what is held and stays; what was deleted."""
+
+    doomed: list[DoomedView]
+    held: list[str]
+    deleted: list[str]
+
+
+class BackupOrder(Struct):
+    """Where to write a backup: an absolute path on the gateway's machine, where nothing is yet."""
+
+    path: Annotated[str, Meta(extra_json_schema={"pattern": r"^/[^\u0000]*$"})]
+
+
+class BackupView(Struct):
+    """A backup that was written, read again and found good."""
+
+    path: str
+    bytes: int
+    sessions: int
+    checked: bool
+
+
+class ArchivedView(Struct, rename="camel"):
+    """A session that was deleted: when and why, and what its log was."""
+
+    session_id: str
+    deleted_at: Time
+    purged_at: Time | None
+    reason: str
+    events: int
+    head_hash: str
+    size_bytes: int
+
+
+class ArchiveList(Struct):
+    """Deleted sessions, oldest first; `cursor` asks for the next page, null at the end."""
+
+    archives: list[ArchivedView]
+    cursor: str | None
+
+
+class PurgeOrder(Struct, rename="camel"):
+    """Which archives to remove for good: of these sessions, or of all that were deleted so long ago."""
+
+    sessions: list[SessionId] | None = None
+    older_than_ms: Limit | None = None
+    dry_run: bool = False
+
+
+class PurgeView(Struct):
+    """The archives that were removed, or would be."""
+
+    purged: list[ArchivedView]
+
+
+class LogLines(Struct):
+    """Lines of the log, oldest first; `cursor` asks for what follows, `truncated` says that some before were removed.
+
+    `file` is the newest log file, and `size` its bytes.
+    """
+
+    lines: list[Document]
+    cursor: str
+    file: str
+    size: int
+    truncated: bool
