@@ -278,3 +278,15 @@ async def test_a_summary_of_the_middle_does_not_hide_what_came_before_it(store: 
     assert (resumed.snapshot, resumed.complete) == (first, True)
     assert [event.seq for event in resumed.events] == list(range(5, 15))
     await assert_verified(store, "s")
+
+
+async def test_the_newest_compaction_is_found_behind_snapshots_and_gone_once_it_is_erased(store: Store) -> None:
+    await store.append("s", [NewEvent("x", {"n": number}) for number in range(4)])
+    assert await store.checkpoints.newest_compaction("s") is None
+    first = await store.checkpoints.compact("s", "one", last_seq=2)
+    second = await store.checkpoints.compact("s", "two", last_seq=3)
+    await store.checkpoints.compact("s", "of a part", first_seq=2, last_seq=3)
+    await store.checkpoints.save_snapshot("s", {"a": 1})
+    assert await store.checkpoints.newest_compaction("s") == second
+    await store.erasure.erase("s", [second.seq], reason="asked for")
+    assert await store.checkpoints.newest_compaction("s") == first

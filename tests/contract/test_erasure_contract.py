@@ -264,8 +264,8 @@ async def test_followers_that_come_later_do_not_get_it_from_memory(store: Store)
     assert late[0].payload == b""
     again = await take(store.feed.everything(start), 3)
     assert again[0].event.payload == b""
-    await feed.aclose()  # type: ignore[attr-defined]
-    await whole.aclose()  # type: ignore[attr-defined]
+    await feed.aclose()
+    await whole.aclose()
 
 
 async def take_open(feed: Any, count: int) -> list[Any]:

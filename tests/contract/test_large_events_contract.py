@@ -121,12 +121,12 @@ async def test_feeds_of_large_events_are_whole_from_the_disk_and_live(large: Sto
     both: list[list[int]] = [[], []]
 
     async def follow_session() -> None:
-        async with aclosing(large.feed.session("s")) as feed:  # type: ignore[type-var]
+        async with aclosing(large.feed.session("s")) as feed:
             async for event in feed:
                 both[0].append(event.seq)
 
     async def follow_everything() -> None:
-        async with aclosing(large.feed.everything(start)) as feed:  # type: ignore[type-var]
+        async with aclosing(large.feed.everything(start)) as feed:
             async for envelope in feed:
                 both[1].append(envelope.event.seq)
 

@@ -21,6 +21,7 @@ from holdfast.store.replay import Known, conflict_with, first_body, known_before
 from holdfast.store.rows import CHECKPOINTS, INSERT_SNAPSHOT
 
 NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDER BY seq DESC LIMIT 1"
+BACKWARD = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 AND seq < ?2 ORDER BY seq DESC LIMIT 1"
 
 MANUAL = "manual"
 COMPACTION = "compaction"
@@ -149,6 +150,22 @@ class Checkpoints(Part):
             return made
 
         return await self.write(session_id, write, 2)
+
+    async def newest_compaction(self, session_id: str) -> Snapshot | None:
+        """The newest compaction that stands for the log from its beginning, or None."""
+        check_session_id(session_id)
+
+        def run(tx: Tx) -> Snapshot | None:
+            head = existing_head(tx, self.tenant, session_id)
+            row = tx.one(NEWEST, head.session_no)
+            while row is not None:
+                found = snapshot_at(tx, head, row[0])
+                if found.kind == COMPACTION:
+                    return found
+                row = tx.one(BACKWARD, head.session_no, row[0])
+            return None
+
+        return await self.workers.read(run)
 
     def _put_snapshot(
         self, tx: Tx, session_id: str, head: Head, events: Sequence[Prepared], body: dict[str, Any]

@@ -17,6 +17,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.indexing import forget_events
 from holdfast.store.keys import routes_to, unroute
 from holdfast.store.part import Part, session_lock
+from holdfast.store.push_configs import drop_of_session
 from holdfast.store.reading import existing_head
 from holdfast.store.rows import clear_rows, get_facts
 from holdfast.store.sessions import get
@@ -88,6 +89,7 @@ class Deletion(Part):
             tx.run(INSERT_ARCHIVE, *row, session.size_bytes, strict_json.dump(document))
             unroute(tx, head.session_no, event.created_at)
             tx.run(DROP_LEASE, head.session_no)
+            drop_of_session(tx, head.session_no)
             tx.run(LEAVE, head.session_no)
             made = get_archive(tx, self.tenant, session_id)
             assert made is not None

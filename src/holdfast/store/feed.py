@@ -7,7 +7,7 @@ A cursor names its store, so one from before a restore is refused and never misr
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from holdfast.core import Event
@@ -106,7 +106,7 @@ class Feed(Part):
     hubs: Hubs
     store_id: str
 
-    async def session(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+    async def session(self, session_id: str, *, after: int = 0) -> AsyncGenerator[Event]:
         """The session's events after a seq: those that are there, then those that come, for ever."""
         check_session_id(session_id)
         name = (self.tenant, session_id)
@@ -125,7 +125,7 @@ class Feed(Part):
                 if not events:
                     await bell.wait()
 
-    async def everything(self, cursor: str | None = None) -> AsyncIterator[Envelope]:
+    async def everything(self, cursor: str | None = None) -> AsyncGenerator[Envelope]:
         """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
         hub = self.hubs.here()
         with hub.subscribe(None) as bell:

@@ -35,6 +35,7 @@ from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
 from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
+from holdfast.store.push_configs import PushConfigs
 from holdfast.store.readers import Readers
 from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, read, stretch
 from holdfast.store.resume import DEFAULT_TAIL, resume
@@ -118,6 +119,7 @@ class Store:
         self.state = States(*parts)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
+        self.push_configs = PushConfigs(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)
         self.checkpoints = Checkpoints(*parts)

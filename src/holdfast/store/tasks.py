@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import IdempotencyConflict, NotFound, TaskEnded
+from holdfast.core.errors import Conflict, IdempotencyConflict, NotFound, TaskEnded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
 from holdfast.store.part import Part
 from holdfast.store.prepare import prepare
 from holdfast.store.projection import TaskFacts, moved
-from holdfast.store.reading import existing_head, head_of
+from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import find_by_key, find_replays, known_before
 
 COLUMNS = "t.task_id, s.session_id, t.context_id, t.state, t.document, t.created_at, t.updated_at, t.version"
@@ -26,6 +26,15 @@ ORPHANS = f"""
     SELECT t.tenant, {COLUMNS} {SOURCE} LEFT JOIN holders h ON h.holder = t.owner
     WHERE t.state IN ('submitted', 'working') AND s.life = 'live' AND (h.holder IS NULL OR h.expires_at <= ?1)
     ORDER BY t.created_at"""
+LISTED = f"""
+    SELECT {COLUMNS} {SOURCE}
+    WHERE t.tenant = ?1 AND s.life = 'live' AND s.agent = ?2 AND t.updated_at >= ?3
+      AND (t.updated_at, t.task_id) < (?4, ?5) {{narrower}}
+    ORDER BY t.updated_at DESC, t.task_id DESC LIMIT ?6"""
+COUNTED = f"""
+    SELECT count(*) {SOURCE}
+    WHERE t.tenant = ?1 AND s.life = 'live' AND s.agent = ?2 AND t.updated_at >= ?3 {{narrower}}"""
+OWN = "UPDATE tasks SET owner = ?3 WHERE tenant = ?1 AND task_id = ?2"
 BEAT = """
     INSERT INTO holders (holder, expires_at) VALUES (?1, ?2)
     ON CONFLICT (holder) DO UPDATE SET expires_at = excluded.expires_at"""
@@ -40,6 +49,8 @@ PUT = """
     SET state = excluded.state, document = excluded.document, version = excluded.version,
         updated_at = excluded.updated_at"""
 
+LAST = (2**63 - 1, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Begun:
@@ -47,6 +58,14 @@ class Begun:
 
     task: Task
     replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Some tasks, the last changed first, and how many there are in all."""
+
+    tasks: list[Task]
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +96,10 @@ class Tasks(Part):
 
         def write(tx: Tx) -> Begun:
             head = head_of(tx, self.tenant, session_id)
-            if head is not None and prepared.idempotency_key is not None:
-                known = find_by_key(tx, head, prepared.idempotency_key)
-                if known is not None:
-                    if known.erased is not None or known.type != prepared.type:
-                        raise IdempotencyConflict(
-                            f"{prepared.idempotency_key!r} was used before, for event {known.seq}", seq=known.seq
-                        )
-                    first = strict_json.parse(known.payload)["taskId"]
-                    return Begun(get(tx, self.tenant, first), first != task_id)
+            if head is not None:
+                first = self._first(tx, head, prepared.type, prepared.idempotency_key, task_id)
+                if first is not None:
+                    return first
             if head is not None and known_before(tx, head, begun) is not None:
                 return Begun(get(tx, self.tenant, task_id), False)
             append(tx, self.tenant, session_id, [prepared, begun])
@@ -93,6 +107,31 @@ class Tasks(Part):
             return Begun(self._put(tx, session_no, None, change, begun.created_at, owner), False)
 
         return await self.write(session_id, write, 2)
+
+    async def go_on(self, task: Task, message: NewEvent, *, owner: str, idempotency_key: str) -> Begun:
+        """Record an answer to a task that asked back, which is then to be worked on again; Conflict if it does not
+        ask, and the first task if this message, by its own key, was here before. `idempotency_key` is the caller's:
+        it tells a retry of this very call from another delivery of the message."""
+        prepared = prepare(message, self.clock, self.ids)
+        change = _change(task, TaskState.SUBMITTED, {})
+        resumed = self.own_event(types.TASK_UPDATED, change, idempotency_key)
+
+        def write(tx: Tx) -> Begun:
+            head = existing_head(tx, self.tenant, task.session_id)
+            now = get(tx, self.tenant, task.task_id)
+            if known_before(tx, head, resumed) is not None:
+                return Begun(now, False)
+            first = self._first(tx, head, prepared.type, prepared.idempotency_key, None)
+            if first is not None:
+                return first
+            if now.state is not TaskState.INPUT_REQUIRED:
+                said = f"task {task.task_id} does not wait for input ({now.state.value})"
+                raise Conflict(said, state=now.state.value)
+            append(tx, self.tenant, task.session_id, [prepared, resumed])
+            tx.run(OWN, self.tenant, task.task_id, owner)
+            return Begun(self._put(tx, head.session_no, now, change, resumed.created_at), False)
+
+        return await self.write(task.session_id, write, 2)
 
     async def update(
         self,
@@ -102,16 +141,14 @@ class Tasks(Part):
         *,
         messages: Sequence[NewEvent] = (),
         lease: Lease | None = None,
+        owner: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Task:
-        """The task in its new state, its document's members replaced by `changes`, its messages in the log."""
-        change = {
-            "taskId": task.task_id,
-            "contextId": task.context_id,
-            "state": state.value,
-            "changes": strict_json.plain(dict(changes or {})),
-        }
+        """The task in its new state, its document's members replaced by `changes`, its messages in the log; with
+        `owner` it is this one's from now on."""
+        change = _change(task, state, strict_json.plain(dict(changes or {})))
         events = [prepare(message, self.clock, self.ids) for message in messages]
-        events.append(self.own_event(types.TASK_UPDATED, change))
+        events.append(self.own_event(types.TASK_UPDATED, change, idempotency_key))
 
         def write(tx: Tx) -> Task:
             head = existing_head(tx, self.tenant, task.session_id)
@@ -123,6 +160,8 @@ class Tasks(Part):
             if lease is not None:
                 check_lease(tx, head, lease)
             append(tx, self.tenant, task.session_id, events)
+            if owner is not None:
+                tx.run(OWN, self.tenant, task.task_id, owner)
             return self._put(tx, head.session_no, now, change, events[-1].created_at)
 
         return await self.write(task.session_id, write, len(events))
@@ -130,6 +169,43 @@ class Tasks(Part):
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
         return await self.workers.read(lambda tx: get(tx, self.tenant, task_id))
+
+    async def begun_by(self, session_id: str, idempotency_key: str) -> Task | None:
+        """The task that the message with this key began or went on with, if there is one."""
+
+        def read(tx: Tx) -> Task | None:
+            head = head_of(tx, self.tenant, session_id)
+            first = None if head is None else self._first(tx, head, types.MESSAGE, idempotency_key, None)
+            return None if first is None else first.task
+
+        return await self.workers.read(read)
+
+    async def find(
+        self,
+        agent: str,
+        *,
+        context_id: str | None = None,
+        state: TaskState | None = None,
+        changed_since: int = 0,
+        before: tuple[int, str] | None = None,
+        limit: int = 50,
+    ) -> Listed:
+        """An agent's tasks that fit, the last changed first; `before` is when the last one seen was changed, and its
+        id."""
+        wanted = [(column, value) for column, value in (("context_id", context_id), ("state", state)) if value]
+
+        def read(tx: Tx) -> Listed:
+            who = (self.tenant, agent, changed_since)
+
+            def narrower(first: int) -> str:
+                return "".join(f"AND t.{column} = ?{first + n} " for n, (column, _) in enumerate(wanted))
+
+            values = [str(value) for _, value in wanted]
+            rows = tx.all(LISTED.format(narrower=narrower(7)), *who, *(before or LAST), limit, *values)
+            total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
+            return Listed([_task(row) for row in rows], total[0] if total else 0)
+
+        return await self.workers.read(read)
 
     async def beat(self, owner: str, ttl_ms: int) -> None:
         """Say that this owner is alive for another while; one that stops saying so leaves orphans."""
@@ -155,6 +231,16 @@ class Tasks(Part):
 
         await self.workers.write(write, ())
 
+    def _first(self, tx: Tx, head: Head, type: str, key: str | None, task_id: str | None) -> Begun | None:
+        """The task that a message with this key began or went on with before."""
+        known = None if key is None else find_by_key(tx, head, key)
+        if known is None:
+            return None
+        if known.erased is not None or known.type != type:
+            raise IdempotencyConflict(f"{key!r} was used before, for event {known.seq}", seq=known.seq)
+        first = strict_json.parse(known.payload)["taskId"]
+        return Begun(get(tx, self.tenant, first), first != task_id)
+
     def _put(
         self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = ""
     ) -> Task:
@@ -175,6 +261,10 @@ def get(tx: Tx, tenant: str, task_id: str) -> Task:
     if row is None:
         raise NotFound(f"there is no task {task_id!r}", task_id=task_id)
     return _task(row)
+
+
+def _change(task: Task, state: TaskState, changes: dict[str, Any]) -> dict[str, Any]:
+    return {"taskId": task.task_id, "contextId": task.context_id, "state": state.value, "changes": changes}
 
 
 def _task(row: Row) -> Task:
