@@ -84,5 +84,6 @@ def test_a_port_in_use_is_said_plainly() -> None:
 
 def test_help_names_the_routes_and_the_default_port() -> None:
     shown = subprocess.run([*SIM, "--help"], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
-    for word in ("/v1/chat/completions", "/v1/models", "/log", "/health", "--port", "18080"):
+    routes = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/files", "/v1/models", "/log", "/health"]
+    for word in [*routes, "/faults", "/reset", "X-Sim-Fault", "--port", "18080", "--script", "--fault", "--latency"]:
         assert word in shown

@@ -8,8 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from holdfast.models import Message, Role
+from holdfast.models.simulator import answer
 from holdfast.models.simulator.app import create_app
-from holdfast.models.simulator.log import LENGTH
+from holdfast.models.simulator.log import LENGTH, AnswerLog
+from holdfast.models.simulator.wire.api import Asked
 
 ASK = [
     {"role": "developer", "content": "Be brief."},
@@ -200,7 +203,10 @@ async def test_the_log_says_where_each_answer_came_from(client: httpx2.AsyncClie
     assert known == {
         "number": 1,
         "at": 1_700_000_000_123,
+        "api": "chat",
+        "stream": False,
         "messages": 4,
+        "fault": None,
         "rule": "recall",
         "sources": [{"thing": "name", "value": "Zq7kfa", "index": 1, "role": "user", "words": "My name is Zq7kfa."}],
         "content": "Your name is Zq7kfa.",
@@ -210,10 +216,12 @@ async def test_the_log_says_where_each_answer_came_from(client: httpx2.AsyncClie
     assert (unknown["content"], unknown["sources"]) == ("I do not know your name.", [])
 
 
-async def test_the_log_keeps_the_newest_answers_and_cuts_long_ones(client: httpx2.AsyncClient) -> None:
+def test_the_log_keeps_the_newest_answers_and_cuts_long_ones() -> None:
+    log = AnswerLog()
     for number in range(LENGTH + 2):
-        await chat(client, [{"role": "user", "content": f"{number} " + "x" * 1000}])
-    log = (await client.get("/log")).json()
-    assert log["answered"] == LENGTH + 2
-    assert [entry["number"] for entry in log["answers"]] == list(range(3, LENGTH + 3))
-    assert len(log["answers"][-1]["content"]) == 500
+        asked = Asked("m", [Message(Role.USER, f"{number} " + "x" * 1000)], [], stream=False)
+        log.add(number, "chat", asked, answer(asked.messages), None)
+    document = log.document()
+    assert document["answered"] == LENGTH + 2
+    assert [entry["number"] for entry in document["answers"]] == list(range(3, LENGTH + 3))
+    assert len(document["answers"][-1]["content"]) == 500

@@ -76,8 +76,9 @@ def test_a_question_beside_an_effect_does_not_repeat_the_effect() -> None:
     [
         [],
         [Tool("write_file", "", SCHEMA)],
-        [Tool("append_file", "", {"type": "object", "properties": {"path": {}, "text": {}}})],
+        [Tool("append_file", "", {"type": "object", "properties": {"path": {}}})],
         [Tool("append_file", "", {})],
+        [Tool("append_memory", "", SCHEMA)],
     ],
 )
 def test_without_a_fitting_tool_nothing_is_called(tools: list[Tool]) -> None:
@@ -93,3 +94,106 @@ def test_a_request_that_is_answered_is_not_done_again() -> None:
     )
     assert given.response.tool_calls == []
     assert given.response.content == "You said: Thanks"
+
+
+def tool(name: str, *required: str) -> Tool:
+    return Tool(name, "", {"properties": {key: {"type": "string"} for key in required}, "required": list(required)})
+
+
+WRITE, READ, SKILL = tool("write", "file_path", "content"), tool("read", "file_path"), tool("read_skill", "name")
+ASK = tool("ask_agent", "url", "text")
+
+
+def after(prompt: list[Message], result: str, offered: list[Tool]) -> list[Message]:
+    """The prompt once the call that it leads to has given this."""
+    (call,) = answer(prompt, offered).response.tool_calls
+    return [*prompt, Message(Role.ASSISTANT, "", [call]), Message(Role.TOOL, result, tool_call_id=call.id)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write hello there to the file a.txt.",
+        'Please write "hello there" into the file a.txt',
+        'Create a file named a.txt with the content "hello there".',
+        "Create the file a.txt containing hello there.",
+    ],
+)
+def test_a_file_to_write_becomes_a_tool_call(text: str) -> None:
+    (call,) = answer([user(text)], [READ, WRITE]).response.tool_calls
+    assert (call.name, call.arguments) == ("write", {"file_path": "a.txt", "content": "hello there"})
+
+
+def test_a_file_to_read_is_told() -> None:
+    prompt = after([user("Read the file a.txt and tell me what it says.")], "lorem", [READ])
+    assert answer(prompt, [READ]).response.content == "a.txt says: lorem"
+
+
+def test_a_shell_appends_where_no_tool_does() -> None:
+    (call,) = answer(
+        [user("Append the line it's a to the file x y.txt")], [tool("Bash", "command")]
+    ).response.tool_calls
+    assert call.arguments == {"command": "printf '%s\\n' 'it'\"'\"'s a' >> x"}
+
+
+def test_a_skill_is_read_and_followed() -> None:
+    offered = [READ, APPEND, WRITE, SKILL]
+    prompt = [user("Use the skill stamp to stamp the journal.")]
+    (call,) = answer(prompt, offered).response.tool_calls
+    assert (call.name, call.arguments) == ("read_skill", {"name": "stamp"})
+    prompt = after(prompt, "# Stamp\nAppend the line n0nce to the file journal.txt.", offered)
+    (call,) = answer(prompt, offered).response.tool_calls
+    assert (call.name, call.arguments) == ("append_file", {"text": "n0nce", "file_path": "journal.txt"})
+    prompt = after(prompt, "appended", offered)
+    given = answer(prompt, offered)
+    assert (given.response.content, given.response.tool_calls) == ("Done: appended\nI used the skill stamp.", [])
+
+
+def test_a_skill_without_a_tool_is_a_file() -> None:
+    (call,) = answer([user("Use the stamp skill.")], [READ]).response.tool_calls
+    assert call.arguments == {"file_path": "skills/stamp/SKILL.md"}
+
+
+def test_a_skill_that_is_not_there_ends_the_turn() -> None:
+    prompt = after([user("Use the skill none to do it.")], "error: there is no skill", [SKILL, APPEND])
+    assert answer(prompt, [SKILL, APPEND]).response.content == "Done: error: there is no skill"
+
+
+URL = "http://127.0.0.1:8124/a2a"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"Ask the agent at {URL}: What is my name? and report.", "What is my name?"),
+        (f"Ask the agent at {URL}: What is my name? Then report what it says.", "What is my name?"),
+        (f'Ask the agent at {URL} "What is my name?" and report its answer', "What is my name?"),
+        (
+            f"Please ask the agent at {URL}, use the memory tool to recall my city, then tell me what it is.",
+            "use the memory tool to recall my city, then tell me what it is.",
+        ),
+        (
+            f"Ask the agent at {URL}: Append the line a to the file x and tell me its answer.",
+            "Append the line a to the file x",
+        ),
+    ],
+)
+def test_another_agent_is_asked_and_reported(text: str, asked: str) -> None:
+    offered = [APPEND, tool("recall_memory", "query"), ASK]
+    prompt = [user("My name is Ada."), user(text)]
+    (call,) = answer(prompt, offered).response.tool_calls
+    assert (call.name, call.arguments) == ("ask_agent", {"url": URL, "text": asked})
+    done = answer(after(prompt, "Your name is Bo.", offered), offered).response
+    assert done.content == f"The agent at {URL} answered: Your name is Bo."
+
+
+def test_nobody_to_ask_is_said() -> None:
+    given = answer([user(f"Ask the agent at {URL}: What is my name? and report")], [APPEND])
+    assert given.response.content == "I have no tool that can do that."
+
+
+def test_two_wishes_are_granted_together() -> None:
+    offered = [APPEND, tool("save_memory", "text")]
+    text = "Append the line a to the file x.\nRemember that my city is Rome."
+    names = [call.name for call in answer([user(text)], offered).response.tool_calls]
+    assert names == ["append_file", "save_memory"]

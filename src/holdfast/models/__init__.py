@@ -1,5 +1,6 @@
-"""Models: what is said to one, a backend for OpenAI-style endpoints, and a simulator that needs no model."""
+"""Models: what is said to one, backends for OpenAI- and Anthropic-style endpoints, a script, and a simulator."""
 
+from holdfast.models.anthropic import AnthropicBackend
 from holdfast.models.errors import (
     ModelAnswerUnreadable,
     ModelBusy,
@@ -9,11 +10,17 @@ from holdfast.models.errors import (
 )
 from holdfast.models.messages import Backend, CompletionResponse, Message, Role, Tool, ToolCall
 from holdfast.models.openai import OpenAIBackend
+from holdfast.models.parts import Content, Part, file_part, image_part, text_part
+from holdfast.models.retries import Retries
+from holdfast.models.scripted import Invocation, ScriptedBackend
 from holdfast.models.simulator import SimulatorBackend
 
 __all__ = [
+    "AnthropicBackend",
     "Backend",
     "CompletionResponse",
+    "Content",
+    "Invocation",
     "Message",
     "ModelAnswerUnreadable",
     "ModelBusy",
@@ -21,8 +28,14 @@ __all__ = [
     "ModelRefused",
     "ModelUnreachable",
     "OpenAIBackend",
+    "Part",
+    "Retries",
     "Role",
+    "ScriptedBackend",
     "SimulatorBackend",
     "Tool",
     "ToolCall",
+    "file_part",
+    "image_part",
+    "text_part",
 ]

@@ -34,7 +34,7 @@ class ModelRefused(ModelError):
 
 
 class ModelAnswerUnreadable(ModelError):
-    """The answer is not a chat completion."""
+    """The answer is not what such an endpoint answers."""
 
     code = "model_answer_unreadable"
-    hint = "see whether the base URL is that of an OpenAI-style endpoint (it often ends in /v1)"
+    hint = "see whether the base URL is that of such an endpoint (for OpenAI-style ones it often ends in /v1)"

@@ -1,17 +1,26 @@
-"""What goes to a model and what comes back, as plain frozen data, and the one verb of a backend.
+"""What goes to a model and what comes back, as plain frozen data, and the two verbs of a backend.
 
-Content is text, or a list of parts such as `{"type": "text", "text": "…"}` if a message has more than words.
+Content is text, or a list of parts (`parts`) if a message has more than words.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-Part = dict[str, Any]
-Content = str | list[Part]
+from holdfast.models.parts import TEXT_PARTS, Content, Part
 
-TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+__all__ = [
+    "TEXT_PARTS",
+    "Backend",
+    "CompletionResponse",
+    "Content",
+    "Message",
+    "Part",
+    "Role",
+    "Tool",
+    "ToolCall",
+]
 
 
 class Role(StrEnum):
@@ -60,7 +69,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class CompletionResponse:
-    """A model's answer: words, tool calls or both, and what they cost in tokens."""
+    """A model's answer: words, tool calls or both, and what they cost in tokens.
+
+    `usage` has `prompt_tokens` (cached ones included), `completion_tokens` and `total_tokens`, and where the endpoint
+    says so `cache_read_input_tokens` and `cache_creation_input_tokens`; it is empty if nothing was said.
+    """
 
     content: str
     tool_calls: list[ToolCall] = field(default_factory=list)
@@ -68,8 +81,19 @@ class CompletionResponse:
 
 
 class Backend(Protocol):
-    """A model."""
+    """A model; `model` is the name that its usage is counted under."""
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        ...
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
+        ...
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[str | CompletionResponse]:
+        """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         ...

@@ -1,26 +1,20 @@
-"""A backend for any endpoint that speaks OpenAI's chat completions.
+"""A backend for any endpoint that speaks OpenAI's chat completions."""
 
-It keeps no connection between calls, so one backend serves any number of event loops and needs no closing.
-"""
-
-from collections.abc import Sequence
-from functools import cached_property
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any
 
 import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
-from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelRefused, ModelUnreachable
+from holdfast.models.endpoint import Endpoint
+from holdfast.models.errors import ModelAnswerUnreadable, ModelRefused
 from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
+from holdfast.models.retries import Retries
+from holdfast.models.usage import from_openai
 
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx2
-
-BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+DONE = b"[DONE]"
 
 
 class _Function(msgspec.Struct):
@@ -47,40 +41,131 @@ class _Completion(msgspec.Struct):
     usage: dict[str, Any] | None = None
 
 
+class _FunctionDelta(msgspec.Struct):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _CallDelta(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _FunctionDelta | None = None
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    tool_calls: list[_CallDelta] | None = None
+
+
+class _ChunkChoice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_ChunkChoice] = []
+    usage: dict[str, Any] | None = None
+    error: Any = None
+
+
 class OpenAIBackend:
     """The model `model` at `base_url`, for example `http://127.0.0.1:18080/v1`."""
 
-    def __init__(self, base_url: str, model: str, *, api_key: str | None = None, timeout: float = 120.0) -> None:
-        self._url = base_url.rstrip("/") + "/chat/completions"
-        self._model = model
-        self._headers = {"content-type": "application/json"}
-        if api_key is not None:
-            self._headers["authorization"] = f"Bearer {api_key}"
-        self._timeout = timeout
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        retries: Retries | None = None,
+    ) -> None:
+        self.model = model
+        headers = {} if api_key is None else {"authorization": f"Bearer {api_key}"}
+        self._endpoint = Endpoint(base_url.rstrip("/") + "/chat/completions", headers, timeout)
+        self._retries = retries or Retries()
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
-        import httpx2
+        body = self._body(messages, tools)
 
-        body: dict[str, Any] = {"model": self._model, "messages": [_message(message) for message in messages]}
+        async def attempt() -> CompletionResponse:
+            return _completion(await self._endpoint.post(body))
+
+        return await self._retries.complete(attempt)
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[str | CompletionResponse]:
+        """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
+        body = self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}
+        return self._retries.stream(lambda: self._pieces(body))
+
+    async def _pieces(self, body: dict[str, Any]) -> AsyncGenerator[str | CompletionResponse]:
+        gathered = _Gathered()
+        async with aclosing(self._endpoint.events(body)) as events:
+            async for data in events:
+                if data == DONE:
+                    break
+                piece = gathered.add(data)
+                if piece:
+                    yield piece
+        if not gathered.whole:
+            raise self._endpoint.cut()
+        yield gathered.response()
+
+    def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self.model, "messages": [_message(message) for message in messages]}
         if tools:
             body["tools"] = [_tool(tool) for tool in tools]
+        return body
+
+
+class _Gathered:
+    """The chunks of one stream, put together; `whole` once the model has said why it stopped."""
+
+    def __init__(self) -> None:
+        self.whole = False
+        self._text: list[str] = []
+        self._calls: dict[int, _Call] = {}
+        self._usage: dict[str, Any] | None = None
+
+    def add(self, data: bytes) -> str:
+        """The text that a chunk brings."""
         try:
-            async with httpx2.AsyncClient(verify=self._tls, timeout=self._timeout) as client:
-                response = await client.post(self._url, content=strict_json.dump(body), headers=self._headers)
-        except (httpx2.TransportError, httpx2.InvalidURL) as error:
-            said = str(error) or type(error).__name__
-            raise ModelUnreachable(f"no answer from {self._url}: {said}") from error
-        if not response.is_success:
-            raise _refusal(response)
-        return _completion(response.content)
+            chunk = msgspec.json.decode(data, type=_Chunk)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _unreadable(data, error) from error
+        if chunk.error is not None:
+            raise ModelRefused(f"the model's endpoint broke its answer off: {data[:500].decode(errors='replace')}")
+        self._usage = chunk.usage or self._usage
+        piece = ""
+        for choice in chunk.choices[:1]:
+            self.whole = self.whole or choice.finish_reason is not None
+            if choice.delta is not None:
+                piece = choice.delta.content or ""
+                for call in choice.delta.tool_calls or []:
+                    self._add_call(call)
+        self._text.append(piece)
+        return piece
 
-    @cached_property
-    def _tls(self) -> "ssl.SSLContext":
-        # Loading the certificates takes 30 ms: once per backend, not once per call.
-        import httpx2
+    def response(self) -> CompletionResponse:
+        """All of it."""
+        try:
+            calls = [_tool_call(self._calls[index]) for index in sorted(self._calls)]
+        except (msgspec.ValidationError, InvalidJson) as error:
+            raise _unreadable(b"a tool call", error) from error
+        return CompletionResponse("".join(self._text), calls, from_openai(self._usage))
 
-        return httpx2.create_ssl_context()
+    def _add_call(self, delta: _CallDelta) -> None:
+        # Some endpoints leave the index out, and send each call in one piece.
+        newest = max(self._calls, default=-1)
+        index = delta.index if delta.index is not None else newest + (1 if delta.id or newest < 0 else 0)
+        call = self._calls.setdefault(index, _Call("", _Function("", "")))
+        call.id = delta.id or call.id
+        if delta.function is not None:
+            call.function.name = delta.function.name or call.function.name
+            call.function.arguments += delta.function.arguments or ""
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -103,31 +188,21 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _refusal(response: "httpx2.Response") -> ModelBusy | ModelRefused:
-    said = f"the model's endpoint answered {response.status_code}: {response.text[:500]}"
-    if response.status_code in BUSY:
-        return ModelBusy(said, model_status=response.status_code, retry_after=_seconds(response))
-    return ModelRefused(said, model_status=response.status_code)
-
-
-def _seconds(response: "httpx2.Response") -> int | None:
-    try:
-        return int(response.headers["retry-after"])
-    except (KeyError, ValueError):
-        return None
-
-
 def _completion(raw: bytes) -> CompletionResponse:
     try:
         completion = msgspec.json.decode(raw, type=_Completion)
         answer = completion.choices[0].message
-        calls = [ToolCall(call.id, call.function.name, _arguments(call.function)) for call in answer.tool_calls or []]
+        calls = [_tool_call(call) for call in answer.tool_calls or []]
     except (msgspec.DecodeError, InvalidJson, IndexError, UnicodeDecodeError) as error:
-        start = raw[:200].decode(errors="replace")
-        raise ModelAnswerUnreadable(f"not a chat completion ({error}): {start}") from error
-    return CompletionResponse(answer.content or "", calls, completion.usage or {})
+        raise _unreadable(raw, error) from error
+    return CompletionResponse(answer.content or "", calls, from_openai(completion.usage))
 
 
-def _arguments(function: _Function) -> dict[str, Any]:
+def _tool_call(call: _Call) -> ToolCall:
     # Some models send nothing at all for a tool without parameters.
-    return msgspec.convert(strict_json.parse(function.arguments.encode() or b"{}"), dict[str, Any])
+    arguments = strict_json.parse(call.function.arguments.encode() or b"{}")
+    return ToolCall(call.id, call.function.name, msgspec.convert(arguments, dict[str, Any]))
+
+
+def _unreadable(raw: bytes, error: Exception) -> ModelAnswerUnreadable:
+    return ModelAnswerUnreadable(f"not a chat completion ({error}): {raw[:200].decode(errors='replace')}")

@@ -6,6 +6,6 @@ runtime remembered and what it lost.
 
 from holdfast.models.simulator.answer import Answer, Provenance, answer
 from holdfast.models.simulator.backend import SimulatorBackend
-from holdfast.models.simulator.facts import Source
+from holdfast.models.simulator.recollection import Source
 
 __all__ = ["Answer", "Provenance", "SimulatorBackend", "Source", "answer"]

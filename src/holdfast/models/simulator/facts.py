@@ -5,12 +5,9 @@ missed shows as a wrong answer and is looked into, a fact that is imagined would
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import Role
 from holdfast.models.simulator.commands import without_commands
-from holdfast.models.simulator.prompt import Heard
 
 WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 THING = rf"{WORD}(?: {WORD}){{0,2}}"
@@ -39,17 +36,6 @@ class Fact:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an answer has a fact from: the message's place in the prompt, its role, and its words."""
-
-    thing: str
-    value: str
-    index: int
-    role: Role
-    words: str
-
-
 def stated(words: str) -> list[Fact]:
     """The facts that some words state, in order; what is to be written or said is not meant."""
     meant = without_commands(words)
@@ -62,20 +48,9 @@ def asked(words: str) -> list[str]:
     return [match[1] for match in QUESTION.finditer(without_commands(words))]
 
 
-def recall(thing: str, heard: Sequence[Heard]) -> Source | None:
-    """The latest statement of a fact; what the user said outranks what a tool brought back."""
-    for role in (Role.USER, Role.TOOL):
-        for source in _statements(heard, role):
-            if _key(source.thing) == _key(thing):
-                return source
-    return None
-
-
-def _statements(heard: Sequence[Heard], role: Role) -> Iterator[Source]:
-    for said in reversed(heard):
-        if said.role == role:
-            for fact in reversed(stated(said.words)):
-                yield Source(fact.thing, fact.value, said.index, said.role, said.words)
+def same(one: str, other: str) -> bool:
+    """Whether two names of a thing mean the same, in either spelling."""
+    return _key(one) == _key(other)
 
 
 def _key(thing: str) -> list[str]:

@@ -1,63 +1,112 @@
-"""What the user and the tools said, out of what a runtime sent.
+"""What the user, the tools and the runtime said, out of what a runtime sent.
 
 Runtimes dress the user's words up: a time in front, a reminder or internal context behind, sometimes as a
-user message of its own. Here the dress comes off, so that everything after sees words only. What the system
-and the assistant say is never heard: an answer must not come from there.
+user message of its own, sometimes with the result of a tool in front. Here the dress comes off, so that everything
+after sees words only. What the assistant says is never heard: an answer must not come from there. What the system
+says is kept apart: it may hold what a runtime keeps in memory, and it is believed only where memory is asked for.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import TEXT_PARTS, Message, Role
+from holdfast.models.messages import Message, Role, ToolCall
+from holdfast.models.simulator.attachments import Attachment, attached, without_mentions
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
 INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOTALL)
+TAG = re.compile(r"</?system-reminder>|<<<\w+>>>", re.IGNORECASE)
 RUNTIME_SUFFIX = re.compile(r"\n[ \t]*Runtime: [^\n]*\Z")
 TIME_PREFIX = re.compile(r"\A\[[^\]\n]{0,40}?\d\d?:\d\d[^\]\n]{0,40}\]\s*")
+IMAGE_NOTE = re.compile(
+    r"\[Image: source: [^\]\n]*\]|\[screenshot\]|\[image data removed[^\]\n]*\]|\AUser sent image\(s\) with no text\.\Z"
+)
 
-KINDS = {
-    "image_url": "image",
-    "input_image": "image",
-    "input_audio": "audio",
-    "input_file": "file",
-    "document": "file",
-}
+OBSERVATION = re.compile(r"\A\s*(?:Call id: \S+\s+)?Observation:\s*")
+NEW_TASK = "New task:\n"
+
+SUMMARY = "[COMPACTED CONTEXT]"
+BULLET = r"[ \t]*(?:[-*•][ \t]*)?[\[(*]*"
+NOT_THE_USER = re.compile(rf"{BULLET}(?:assistant|agent|model|tool|system)\b[^:\n]{{0,40}}:", re.IGNORECASE)
+SPEAKER = re.compile(rf"\A{BULLET}(?:user\b[^:\n]{{0,40}}:[ \t]*)?", re.IGNORECASE)
+THE_USERS = re.compile(r"\b(?:the )?user['’]s\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A user's message or a tool's result: its place in the prompt, its words, and what was attached."""
+    """Something said: its place in the prompt, its words, and what was attached.
+
+    The role is USER for the user's own words, TOOL for the result of a tool (of `call`, where that is known), and
+    SYSTEM for what a runtime put in. A `summary` stands for the user's older messages.
+    """
 
     index: int
     role: Role
     words: str
-    attachments: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    call: ToolCall | None = None
+    summary: bool = False
 
 
 def listen(messages: Sequence[Message]) -> list[Heard]:
-    """All that users and tools said, in order, without what is only a runtime's own talk."""
-    heard = []
+    """All that was said, in order."""
+    calls = {call.id: call for message in messages for call in message.tool_calls}
+    heard: list[Heard] = []
     for index, message in enumerate(messages):
         if message.role == Role.TOOL:
-            heard.append(Heard(index, Role.TOOL, message.text.strip()))
+            call = calls.get(message.tool_call_id or "")
+            heard.append(Heard(index, Role.TOOL, message.text.strip(), attached(message), call))
+        elif message.role != Role.ASSISTANT and message.text.lstrip().startswith(SUMMARY):
+            heard += _summary(index, message)
+        elif message.role == Role.SYSTEM:
+            heard.append(Heard(index, Role.SYSTEM, third_person(message.text)))
         elif message.role == Role.USER:
-            words, attachments = undress(message.text), attached(message)
-            if words or attachments or not message.text.strip():
-                heard.append(Heard(index, Role.USER, words, attachments))
+            heard += _user(index, message)
     return heard
+
+
+def third_person(text: str) -> str:
+    """What is said of the user, as the user would say it."""
+    return THE_USERS.sub("my", text)
 
 
 def undress(text: str) -> str:
     """The user's own words in a user message."""
     for dress in (REMINDER, INTERNAL_CONTEXT, RUNTIME_SUFFIX):
         text = dress.sub("", text)
-    return TIME_PREFIX.sub("", text.strip())
+    text = TIME_PREFIX.sub("", text.strip())
+    return IMAGE_NOTE.sub("", text).strip()
 
 
-def attached(message: Message) -> tuple[str, ...]:
-    """The kinds of the parts that are not text, in order."""
-    if isinstance(message.content, str):
-        return ()
-    types = [part["type"] for part in message.content]
-    return tuple(KINDS.get(kind, kind) for kind in types if kind not in TEXT_PARTS)
+def _user(index: int, message: Message) -> list[Heard]:
+    """A user message in its pieces: a tool's result in front, the runtime's talk, the user's words."""
+    pieces: list[Heard] = []
+    *earlier, said = without_mentions(message.text).split(NEW_TASK)
+    for before in earlier:
+        if before.strip():
+            pieces += _told(index, before)
+    if OBSERVATION.match(said):
+        return [*pieces, *_told(index, said)]
+    talk = "\n".join(match[0] for dress in (REMINDER, INTERNAL_CONTEXT) for match in dress.finditer(said))
+    if talk:
+        pieces.append(Heard(index, Role.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
+    words, attachments = undress(said), attached(message)
+    if words or attachments or not message.text.strip():
+        pieces.append(Heard(index, Role.USER, words, attachments))
+    return pieces
+
+
+def _told(index: int, text: str) -> list[Heard]:
+    """What stands in front of a new task: an older task, or the result of a tool."""
+    if OBSERVATION.match(text):
+        return [Heard(index, Role.TOOL, OBSERVATION.sub("", text).strip())]
+    words = undress(text)
+    return [Heard(index, Role.USER, words)] if words else []
+
+
+def _summary(index: int, message: Message) -> list[Heard]:
+    """What a summary tells of the user, line by line, and not what others said in the conversation that it sums up."""
+    lines = third_person(without_mentions(message.text).lstrip().removeprefix(SUMMARY)).splitlines()
+    words = [SPEAKER.sub("", line) for line in lines if not NOT_THE_USER.match(line)]
+    files = Heard(index, message.role, "", attached(message), summary=True)
+    return [files, *(Heard(index, message.role, line.strip(), summary=True) for line in words if line.strip())]

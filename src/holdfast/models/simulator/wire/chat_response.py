@@ -1,24 +1,15 @@
 """A completion as OpenAI's clients read it: one document, or a stream of chunks."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.models.messages import CompletionResponse, ToolCall
+from holdfast.models.simulator.pieces import pieces
+from holdfast.models.simulator.wire.api import Envelope, Problem, event
+from holdfast.models.simulator.wire.openai_error import error
 
-PIECE = re.compile(r"\S+\s*|\s+")
 DONE = b"data: [DONE]\n\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """What every document of one completion repeats; `created` is in seconds."""
-
-    id: str
-    model: str
-    created: int
 
 
 def document(envelope: Envelope, response: CompletionResponse) -> dict[str, Any]:
@@ -31,25 +22,25 @@ def document(envelope: Envelope, response: CompletionResponse) -> dict[str, Any]
     return _head(envelope, "chat.completion") | {"choices": [choice], "usage": response.usage}
 
 
-def stream(envelope: Envelope, response: CompletionResponse, *, include_usage: bool) -> Iterator[bytes]:
+def stream(envelope: Envelope, response: CompletionResponse) -> Iterator[bytes]:
     """The completion as server-sent events: role, words or calls, the reason to stop, usage, DONE."""
     head = _head(envelope, "chat.completion.chunk")
-    if include_usage:
+    if envelope.include_usage:
         head["usage"] = None
     yield event(head | {"choices": [_delta({"role": "assistant", "content": ""})]})
-    for piece in PIECE.findall(response.content):
+    for piece in pieces(response.content):
         yield event(head | {"choices": [_delta({"content": piece})]})
     for index, call in enumerate(response.tool_calls):
         yield event(head | {"choices": [_delta({"tool_calls": [{"index": index} | _call(call)]})]})
     yield event(head | {"choices": [_delta({}, _finish(response))]})
-    if include_usage:
+    if envelope.include_usage:
         yield event(head | {"choices": [], "usage": response.usage})
     yield DONE
 
 
-def event(document: dict[str, Any]) -> bytes:
-    """One server-sent event."""
-    return b"data: " + strict_json.dump(document) + b"\n\n"
+def failed(problem: Problem) -> bytes:
+    """The event that ends a stream with an error."""
+    return event(error(problem))
 
 
 def _head(envelope: Envelope, kind: str) -> dict[str, Any]:

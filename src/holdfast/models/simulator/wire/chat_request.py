@@ -6,7 +6,8 @@ import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.models.messages import TEXT_PARTS, Content, Message, Part, Role, Tool, ToolCall
+from holdfast.models.messages import Message, Part, Role, Tool, ToolCall
+from holdfast.models.simulator.wire.api import Asked, arguments, checked
 
 
 class _Function(msgspec.Struct):
@@ -44,30 +45,22 @@ class _Request(msgspec.Struct):
     model: str
     messages: list[_Message]
     tools: list[_Tool] | None = None
+    tool_choice: Any = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
 
 
-class ChatRequest(msgspec.Struct, frozen=True):
-    """What is asked for: an answer to `messages`, at once or streamed."""
-
-    model: str
-    messages: list[Message]
-    tools: list[Tool]
-    stream: bool
-    include_usage: bool
-
-
-def read(raw: bytes) -> ChatRequest:
+def read(raw: bytes) -> Asked:
     """The request in a body; InvalidInput says what is wrong with it."""
     try:
         request = msgspec.convert(strict_json.parse(raw), _Request)
     except msgspec.ValidationError as error:
         raise InvalidInput(str(error)) from None
-    return ChatRequest(
+    offered = [] if request.tool_choice == "none" else request.tools or []
+    return Asked(
         model=request.model,
         messages=[_message(message) for message in request.messages],
-        tools=[_tool(tool.function) for tool in request.tools or [] if tool.function],
+        tools=[_tool(tool.function) for tool in offered if tool.function],
         stream=bool(request.stream),
         include_usage=bool(request.stream_options and request.stream_options.include_usage),
     )
@@ -75,24 +68,11 @@ def read(raw: bytes) -> ChatRequest:
 
 def _message(wire: _Message) -> Message:
     role = Role.SYSTEM if wire.role == "developer" else Role(wire.role)
-    calls = [ToolCall(call.id, call.function.name, _arguments(call)) for call in wire.tool_calls or []]
-    return Message(role, _content(wire.content or ""), calls, wire.tool_call_id)
-
-
-def _content(content: Content) -> Content:
-    for part in content if isinstance(content, list) else []:
-        if not isinstance(part.get("type"), str):
-            raise InvalidInput("a part of a message's content has no type")
-        if part["type"] in TEXT_PARTS and not isinstance(part.get("text"), str):
-            raise InvalidInput(f"a part of type {part['type']!r} has no text")
-    return content
-
-
-def _arguments(call: _Call) -> dict[str, Any]:
-    arguments = strict_json.parse(call.function.arguments.encode() or b"{}")
-    if not isinstance(arguments, dict):
-        raise InvalidInput(f"the arguments of the tool call {call.id!r:.80} are not a JSON object")
-    return arguments
+    calls = [
+        ToolCall(call.id, call.function.name, arguments(call.id, call.function.arguments))
+        for call in wire.tool_calls or []
+    ]
+    return Message(role, checked(wire.content or ""), calls, wire.tool_call_id)
 
 
 def _tool(declared: _Declaration) -> Tool:

@@ -1,0 +1,122 @@
+"""A model's endpoint over HTTP: a body is posted, and a document or a stream of server-sent events comes back.
+
+It keeps no connection between calls, so one endpoint serves any number of event loops and needs no closing.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from holdfast.core import strict_json
+from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelRefused, ModelUnreachable
+from holdfast.models.retries import BUSY
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+EVENTS = "text/event-stream"
+LONGEST_LINE = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to post, with which headers."""
+
+    url: str
+    headers: dict[str, str]
+    timeout: float
+
+    async def post(self, body: dict[str, Any]) -> bytes:
+        """The document that comes back."""
+        async with self._answer(body) as response:
+            return await response.aread()
+
+    async def events(self, body: dict[str, Any]) -> AsyncGenerator[bytes]:
+        """The data of each event that comes back, until the connection ends; whether all came, the caller knows."""
+        async with self._answer(body) as response:
+            kind = response.headers.get("content-type", "")
+            if not kind.startswith(EVENTS):
+                start = (await response.aread())[:200].decode(errors="replace")
+                raise ModelAnswerUnreadable(f"not a stream of events but {kind or 'something'}: {start}")
+            events = _Events()
+            async for chunk in response.aiter_bytes():
+                for data in events.feed(chunk):
+                    yield data
+
+    def cut(self) -> ModelUnreachable:
+        """What to raise if the events ended before the answer did."""
+        return ModelUnreachable(f"the answer from {self.url} was cut")
+
+    @asynccontextmanager
+    async def _answer(self, body: dict[str, Any]) -> AsyncIterator["httpx2.Response"]:
+        """A response that succeeds, while it lasts; a ModelError for all that goes wrong with it."""
+        import httpx2
+
+        headers = {"content-type": "application/json", **self.headers}
+        try:
+            async with (
+                httpx2.AsyncClient(verify=self._tls, timeout=self.timeout) as client,
+                client.stream("POST", self.url, content=strict_json.dump(body), headers=headers) as response,
+            ):
+                if not response.is_success:
+                    await response.aread()
+                    raise _refusal(response)
+                yield response
+        except (httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError) as error:
+            said = str(error) or type(error).__name__
+            timed_out = isinstance(error, httpx2.ReadTimeout)
+            raise ModelUnreachable(f"no answer from {self.url}: {said}", timed_out=timed_out) from error
+
+    @cached_property
+    def _tls(self) -> "ssl.SSLContext":
+        # Loading the certificates takes 30 ms: once per endpoint, not once per call.
+        import httpx2
+
+        return httpx2.create_ssl_context()
+
+
+class _Events:
+    """Server-sent events out of the bytes that carry them.
+
+    By hand: a line ends at a line feed only, while U+2028 and its like may stand in the JSON of an event.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The data of the events that are complete with this."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > LONGEST_LINE:
+            raise ModelAnswerUnreadable(f"a line of more than {LONGEST_LINE} bytes in a stream of events")
+        for line in map(bytes.rstrip, lines):
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].lstrip())
+            elif not line and self._data:
+                yield b"\n".join(self._data)
+                self._data = []
+
+
+def _refusal(response: "httpx2.Response") -> ModelBusy | ModelRefused:
+    said = f"the model's endpoint answered {response.status_code}: {response.text[:500]}"
+    status, seconds = response.status_code, _seconds(response.headers.get("retry-after", ""))
+    kind = ModelBusy if status in BUSY else ModelRefused
+    return kind(said, model_status=status, retry_after=seconds)
+
+
+def _seconds(retry_after: str) -> int | None:
+    """What a Retry-After header asks for, in seconds or as a date; None if it says neither."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return int(retry_after)
+    try:
+        date = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0, round((date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()))

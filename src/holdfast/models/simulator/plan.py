@@ -1,0 +1,112 @@
+"""What a turn is about: the user's request, what has been done for it, and what is still to be done.
+
+A wish is granted by one call, and a call has one result: as many wishes are done as there are results since the
+request. A skill adds the wishes of its instructions once they have been read.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.models.messages import Role, Tool
+from holdfast.models.simulator import files_asked, hidden, toolbox
+from holdfast.models.simulator.commands import Read, Recall, Remember, UseSkill, Wish, effects, wishes
+from holdfast.models.simulator.facts import asked
+from holdfast.models.simulator.prompt import Heard
+from holdfast.models.simulator.toolbox import Call
+
+MEMORY = re.compile(r"\b(?:memory|memories)\b", re.IGNORECASE)
+MEMORY_FILE = re.compile(r"(?<![\w./~-])(?:[\w./~-]{0,300}/)?MEMORY\.md\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The request, the results of the tools since, and all that was heard."""
+
+    request: Heard
+    results: tuple[Heard, ...]
+    searches: tuple[Heard, ...]
+    heard: tuple[Heard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The wishes of a turn in the order of their results, and the calls to be made now.
+
+    `things` are those that memory is asked for, by a tool or without one; `stuck` says that something is wanted for
+    which there is no tool.
+    """
+
+    wishes: tuple[Wish, ...]
+    calls: tuple[Call, ...]
+    things: tuple[str, ...]
+    stuck: bool
+
+
+def turn_of(heard: Sequence[Heard]) -> Turn:
+    """The turn at the end of what was heard."""
+    places = [place for place, said in enumerate(heard) if said.role == Role.USER and not said.summary]
+    last = places[-1] if places else len(heard)
+    request = heard[last] if places else Heard(0, Role.USER, "")
+    since = [said for said in heard[last + 1 :] if said.role == Role.TOOL]
+    return Turn(
+        request,
+        tuple(result for result in since if not hidden.is_search(result)),
+        tuple(result for result in since if hidden.is_search(result)),
+        tuple(heard),
+    )
+
+
+def plan(turn: Turn, tools: Sequence[Tool]) -> Plan:
+    """What is to be done, and which calls do it."""
+    asked_for = _wanted(turn)
+    # Memory that no tool reaches is looked for in the prompt, and a plain word to remember is an ordinary one.
+    wanted = [wish for wish in asked_for if _call(wish, turn, tools) or not _can_do_without(wish, turn)]
+    for number, result in enumerate(turn.results):
+        if number < len(wanted) and isinstance(wanted[number], UseSkill):
+            wanted += effects(result.words)
+    calls = [_call(wish, turn, tools) for wish in wanted[len(turn.results) :]]
+    made = [call for call in calls if call]
+    searching = [call for call in made if call.name in hidden.SEARCHES]
+    return Plan(
+        wishes=tuple(wanted),
+        calls=tuple(searching[:1] or made),
+        things=tuple(wish.thing for wish in asked_for if isinstance(wish, Recall)),
+        stuck=len(made) < len(calls),
+    )
+
+
+def _wanted(turn: Turn) -> list[Wish]:
+    words = turn.request.words
+    wanted = wishes(words)
+    if MEMORY.search(words) and not any(isinstance(wish, Recall | Remember) for wish in wanted):
+        wanted += [Recall(thing) for thing in asked(words)]
+    question = files_asked.content_asked(words)
+    if not wanted and question and question.name:
+        before = [said for said in turn.heard if said not in turn.results]
+        if not files_asked.find(question, before):
+            wanted.append(Read(question.name))
+    return wanted
+
+
+def _can_do_without(wish: Wish, turn: Turn) -> bool:
+    match wish:
+        case Recall():
+            return True
+        case Remember():
+            return not MEMORY.search(turn.request.words)
+        case Read():
+            return files_asked.content_asked(turn.request.words) is not None
+    return False
+
+
+def _call(wish: Wish, turn: Turn, tools: Sequence[Tool]) -> Call | None:
+    """The call for a wish: of the tool, of the one that calls it, or of the search for it."""
+    call = toolbox.fitting(wish, tools, _memory_file(turn)) or hidden.through(wish, tools, turn.searches)
+    return call if call or turn.searches else hidden.search(wish, tools, turn.heard)
+
+
+def _memory_file(turn: Turn) -> str | None:
+    """The file that the runtime says it keeps memory in; one with a whole path before one without."""
+    found = [match for said in turn.heard if said.role == Role.SYSTEM for match in MEMORY_FILE.findall(said.words)]
+    return max(found, key=len, default=None)

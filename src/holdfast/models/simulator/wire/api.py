@@ -1,0 +1,79 @@
+"""What the simulator needs of an API: to read a request, and to write an answer or an error in its own shape."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidInput
+from holdfast.models.messages import TEXT_PARTS, CompletionResponse, Content, Message, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for: an answer to `messages`, at once or streamed."""
+
+    model: str
+    messages: list[Message]
+    tools: list[Tool]
+    stream: bool
+    include_usage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What every document of one answer repeats; `created` is in seconds."""
+
+    id: str
+    model: str
+    created: int
+    include_usage: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong: the HTTP status, a stable code where there is one, and what to tell people."""
+
+    status: int
+    message: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API: its name in the log, how its ids begin, and its functions.
+
+    `stream` gives the events of a streamed answer, `failed` the one that ends a stream with an error.
+    """
+
+    name: str
+    prefix: str
+    read: Callable[[bytes], Asked]
+    document: Callable[[Envelope, CompletionResponse], dict[str, Any]]
+    stream: Callable[[Envelope, CompletionResponse], Iterator[bytes]]
+    error: Callable[[Problem], dict[str, Any]]
+    failed: Callable[[Problem], bytes]
+
+
+def checked(content: Content) -> Content:
+    """The content of a message if every part says its type, and every part of text has some."""
+    for part in content if isinstance(content, list) else []:
+        if not isinstance(part.get("type"), str):
+            raise InvalidInput("a part of a message's content has no type")
+        if part["type"] in TEXT_PARTS and not isinstance(part.get("text"), str):
+            raise InvalidInput(f"a part of type {part['type']!r} has no text")
+    return content
+
+
+def arguments(call_id: str, text: str) -> dict[str, Any]:
+    """The arguments of a tool call, which the APIs of OpenAI send as text."""
+    found = strict_json.parse(text.encode() or b"{}")
+    if not isinstance(found, dict):
+        raise InvalidInput(f"the arguments of the tool call {call_id!r:.80} are not a JSON object")
+    return found
+
+
+def event(document: dict[str, Any], *, named: bool = False) -> bytes:
+    """A server-sent event; a named one says its type in front as well."""
+    name = f"event: {document['type']}\n".encode() if named else b""
+    return name + b"data: " + strict_json.encode(document) + b"\n\n"
