@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from holdfast.a2a import A2AServer, Handler, Turn
+from holdfast.a2a.handler import Output
 from holdfast.store import Store
 
 SECONDS = 20.0
@@ -46,6 +48,15 @@ class Client:
         task: dict[str, Any] = body["result"]
         return task
 
+    @asynccontextmanager
+    async def stream(self, method: str, params: Any, version: str | None = "1.0") -> AsyncIterator["Stream"]:
+        """The results of a stream, one by one; leaving the block hangs up."""
+        request = {"jsonrpc": "2.0", "id": "r1", "method": method, "params": params}
+        headers = {"A2A-Version": version} if version else {}
+        async with self.http.stream("POST", self.url + "/a2a", json=request, headers=headers) as response:
+            assert response.headers["content-type"].startswith("text/event-stream"), await response.aread()
+            yield Stream(response.aiter_lines())
+
     async def get(self, task_id: str) -> dict[str, Any]:
         """How a task stands, in version 0.3."""
         task: dict[str, Any] = (await self.call("tasks/get", {"id": task_id}))["result"]
@@ -57,6 +68,36 @@ class Client:
             while (task := await self.get(task_id))["status"]["state"] in {"submitted", "working"}:
                 await asyncio.sleep(0.01)
         return task
+
+
+@dataclass(slots=True)
+class Stream:
+    """The results that come over one connection."""
+
+    lines: AsyncIterator[str]
+
+    async def next(self) -> dict[str, Any]:
+        """The next result."""
+        async with asyncio.timeout(SECONDS):
+            async for line in self.lines:
+                if line.startswith("data:"):
+                    result: dict[str, Any] = json.loads(line[5:])["result"]
+                    return result
+        raise StopAsyncIteration
+
+    async def rest(self) -> list[dict[str, Any]]:
+        """All that is still to come, until the stream ends."""
+        results = []
+        with contextlib.suppress(StopAsyncIteration):
+            while True:
+                results.append(await self.next())
+        return results
+
+
+def sending(text: str, context_id: str | None = "c", message_id: str = "m", **more: Any) -> dict[str, Any]:
+    """The params of a 1.0 text message."""
+    body = {"role": "ROLE_USER", "messageId": message_id, "parts": [{"text": text}]}
+    return {"message": body | ({} if context_id is None else {"contextId": context_id}) | more}
 
 
 def message(
@@ -112,6 +153,29 @@ class Gate:
             await self._arrived.wait_for(lambda: len(self.turns) >= turns)
 
 
+@dataclass(slots=True)
+class Conducted:
+    """A handler that puts out what the test gives it, when it gives it; None is the end of a turn."""
+
+    turns: list[Turn] = field(default_factory=list)
+    outputs: "asyncio.Queue[Output | None]" = field(default_factory=asyncio.Queue)
+    interrupted: list[str] = field(default_factory=list)
+
+    async def __call__(self, turn: Turn) -> AsyncIterator[Output]:
+        self.turns.append(turn)
+        try:
+            while (output := await self.outputs.get()) is not None:
+                yield output
+        except asyncio.CancelledError:
+            self.interrupted.append(turn.text)
+            raise
+
+    def put(self, *outputs: Output | None) -> None:
+        """Have these put out."""
+        for output in outputs:
+            self.outputs.put_nowait(output)
+
+
 async def tell(turn: Turn) -> AsyncIterator[str]:
     """A handler that says what it has heard."""
     yield " | ".join([f"{said.role}:{said.text}" for said in turn.history] + [turn.text])
@@ -131,10 +195,11 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(server: A2AServer) -> AsyncIterator[Client]:
+async def listening(server: A2AServer | Starlette) -> AsyncIterator[Client]:
     """The server's routes on a free port; starting and stopping the server itself is the caller's business."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(Starlette(routes=server.routes), log_config=None, lifespan="off", ws="none")
+    app = Starlette(routes=server.routes)
+    config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", proxy_headers=False)
     web = _Server(config)
     serving = asyncio.create_task(web.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -147,12 +212,44 @@ async def listening(server: A2AServer) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def running(store: Store, handler: Handler, *, agent: str = "main", alone: bool = False) -> AsyncIterator[Client]:
+async def running(
+    store: Store, handler: Handler, *, agent: str = "main", alone: bool = False, **more: Any
+) -> AsyncIterator[Client]:
     """A server that runs, from start to stop."""
-    server = A2AServer(store, handler, agent=agent, version="1", workspace=Path(), url="http://127.0.0.1:1")
+    options: dict[str, Any] = {"agent": agent, "version": "1", "workspace": Path(), "url": "http://127.0.0.1:1"} | more
+    server = A2AServer(store, handler, **options)
     await server.start(alone)
     async with listening(server) as client:
         try:
             yield client
         finally:
             await server.stop(0)
+
+
+@asynccontextmanager
+async def agent_process(
+    *program: str, port: int, seconds: float = SECONDS, env: dict[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """An agent as a process of its own, once it answers on its port; killed at the end if it still runs."""
+    child = await asyncio.create_subprocess_exec(*program, env=env)
+    try:
+        async with asyncio.timeout(seconds), httpx2.AsyncClient(trust_env=False) as http:
+            while True:
+                try:
+                    await http.get(f"http://127.0.0.1:{port}/agent-card")
+                    break
+                except httpx2.TransportError:
+                    assert child.returncode is None
+                    await asyncio.sleep(0.02)
+        yield child
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        number: int = listener.getsockname()[1]
+        return number

@@ -1,14 +1,36 @@
 """Every mistake has its code, in both versions."""
 
+import base64
 import json
 from typing import Any
 
 from tests.a2a.harness import message, running, tell
 
+from holdfast.a2a.server import MAX_BODY
 from holdfast.store import Store
 
 OK = message("hello")
 NEW = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]}}
+
+
+URL = "https://hooks.example/1"
+WITHOUT_SCHEME = {"authentication": {"credentials": "secret"}}
+
+
+def file_of(media_type: str) -> dict[str, Any]:
+    return {"kind": "file", "file": {"bytes": "AAE=", "mimeType": media_type}}
+
+
+def config_of(task_id: str, url: str, **more: Any) -> dict[str, Any]:
+    return {"taskId": task_id, "pushNotificationConfig": {"url": url} | more}
+
+
+def token(place: str) -> str:
+    return base64.urlsafe_b64encode(place.encode()).decode()
+
+
+def configured(**urls: str) -> dict[str, Any]:
+    return {"configuration": {name: {"url": url} for name, url in urls.items()}}
 
 
 def changed(params: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -65,14 +87,37 @@ REQUESTS: list[tuple[str, dict[str, Any], str | None, int]] = [
     ("GetTask", {"id": "nope", "historyLength": -1}, "1.0", -32602),
     ("GetTask", {}, "1.0", -32602),
     ("tasks/cancel", {"id": "nope"}, None, -32001),
-    ("message/stream", OK, None, -32004),
-    ("tasks/resubscribe", {"id": "nope"}, None, -32004),
-    ("tasks/pushNotificationConfig/set", {}, None, -32003),
-    ("SendStreamingMessage", NEW, "1.0", -32004),
-    ("SubscribeToTask", {"id": "nope"}, "1.0", -32004),
-    ("ListTasks", {}, "1.0", -32004),
-    ("CreateTaskPushNotificationConfig", {}, "1.0", -32003),
-    ("GetExtendedAgentCard", {}, "1.0", -32004),
+    ("tasks/cancel", {}, None, -32602),
+    ("message/stream", {}, None, -32602),
+    ("message/stream", changed(OK, taskId="nope"), None, -32001),
+    ("tasks/resubscribe", {"id": "nope"}, None, -32001),
+    ("tasks/list", {}, None, -32601),
+    ("tasks/pushNotificationConfig/set", {}, None, -32602),
+    ("tasks/pushNotificationConfig/set", {"taskId": "nope", "pushNotificationConfig": {"url": URL}}, None, -32001),
+    ("tasks/pushNotificationConfig/get", {"id": "nope"}, None, -32001),
+    ("tasks/pushNotificationConfig/list", {"id": "nope"}, None, -32001),
+    ("tasks/pushNotificationConfig/delete", {"id": "nope", "pushNotificationConfigId": "p"}, None, -32001),
+    ("SendStreamingMessage", {}, "1.0", -32602),
+    ("SendStreamingMessage", changed(NEW, taskId="nope"), "1.0", -32001),
+    ("SubscribeToTask", {"id": "nope"}, "1.0", -32001),
+    ("SubscribeToTask", {}, "1.0", -32602),
+    ("ListTasks", {"pageSize": 0}, "1.0", -32602),
+    ("ListTasks", {"pageSize": 101}, "1.0", -32602),
+    ("ListTasks", {"pageToken": "nope"}, "1.0", -32602),
+    ("ListTasks", {"pageToken": token("9" * 40 + ":t")}, "1.0", -32602),
+    ("ListTasks", {"pageToken": token("1:t\0")}, "1.0", -32602),
+    ("ListTasks", {"contextId": "a\0b"}, "1.0", -32602),
+    ("ListTasks", {"contextId": "x" * 600}, "1.0", -32602),
+    ("ListTasks", {"status": "nope"}, "1.0", -32602),
+    ("ListTasks", {}, None, -32009),
+    ("CreateTaskPushNotificationConfig", {}, "1.0", -32602),
+    ("CreateTaskPushNotificationConfig", {"taskId": "nope", "url": URL}, "1.0", -32001),
+    ("GetTaskPushNotificationConfig", {"taskId": "nope", "id": "p"}, "1.0", -32001),
+    ("ListTaskPushNotificationConfigs", {"taskId": "nope"}, "1.0", -32001),
+    ("DeleteTaskPushNotificationConfig", {"taskId": "nope", "id": "p"}, "1.0", -32001),
+    ("GetExtendedAgentCard", {}, None, -32009),
+    ("SendMessage", changed(NEW, parts=[{"raw": "AAE=", "mediaType": "no type"}]), "1.0", -32005),
+    ("message/send", changed(OK, parts=[file_of("no type")]), None, -32005),
 ]
 
 
@@ -83,6 +128,44 @@ async def test_a_request_that_cannot_be_met(store: Store) -> None:
             for method, params, version, _ in REQUESTS
         ]
     assert got == REQUESTS
+
+
+async def test_mistakes_about_a_task_that_is_there(store: Store) -> None:
+    here = "http://127.0.0.1:1/"
+    async with running(store, tell) as client:
+        task_id = (await client.send("hello", "c", "m1"))["id"]
+        again, inline = {"messageId": "m2", "taskId": task_id}, {"messageId": "m3", "contextId": "other"}
+        wrong: list[tuple[str, dict[str, Any], str | None, int]] = [
+            ("message/send", changed(OK, **again, contextId="other"), None, -32602),
+            ("SendMessage", changed(NEW, **again, contextId="other"), "1.0", -32602),
+            ("message/stream", changed(OK, **again, contextId="other"), None, -32602),
+            ("message/send", changed(OK, **again, contextId="c"), None, -32004),
+            ("SendMessage", changed(NEW, **again), "1.0", -32004),
+            ("SendStreamingMessage", changed(NEW, **again), "1.0", -32004),
+            ("tasks/cancel", {"id": task_id}, None, -32002),
+            ("CancelTask", {"id": task_id}, "1.0", -32002),
+            ("tasks/resubscribe", {"id": task_id}, None, -32004),
+            ("SubscribeToTask", {"id": task_id}, "1.0", -32004),
+            ("CreateTaskPushNotificationConfig", {"taskId": task_id, "url": here}, "1.0", -32602),
+            ("CreateTaskPushNotificationConfig", {"taskId": task_id, "url": ""}, "1.0", -32602),
+            ("tasks/pushNotificationConfig/set", config_of(task_id, here), None, -32602),
+            ("SendMessage", changed(NEW, **inline) | configured(taskPushNotificationConfig=here), "1.0", -32602),
+            ("message/send", changed(OK, **inline) | configured(pushNotificationConfig=here), None, -32602),
+            ("CreateTaskPushNotificationConfig", {"taskId": task_id, "url": URL, **WITHOUT_SCHEME}, "1.0", -32602),
+            ("tasks/pushNotificationConfig/set", config_of(task_id, URL, **WITHOUT_SCHEME), None, -32602),
+            ("GetTaskPushNotificationConfig", {"taskId": task_id, "id": "nope"}, "1.0", -32001),
+            ("DeleteTaskPushNotificationConfig", {"taskId": task_id, "id": "a\0b"}, "1.0", -32602),
+            ("tasks/pushNotificationConfig/get", {"id": task_id}, None, -32001),
+            ("DeleteTaskPushNotificationConfig", {"taskId": task_id}, "1.0", -32602),
+            ("tasks/pushNotificationConfig/delete", {"id": task_id}, None, -32602),
+        ]
+        got = [
+            (method, params, version, (await client.call(method, params, version))["error"]["code"])
+            for method, params, version, _ in wrong
+        ]
+        listed = (await client.call("ListTasks", {}, "1.0"))["result"]
+    assert got == wrong
+    assert [task["id"] for task in listed["tasks"]] == [task_id], "what was refused has begun nothing"
 
 
 async def test_an_error_of_a2a_carries_its_name(store: Store) -> None:
@@ -107,6 +190,6 @@ async def test_the_version_may_be_in_the_query(store: Store) -> None:
 
 async def test_a_body_without_end_is_refused(store: Store) -> None:
     async with running(store, tell) as client:
-        response = await client.post(json.dumps(message("x" * (16 << 20))).encode())
+        response = await client.post(json.dumps(message("x" * MAX_BODY)).encode())
     assert response.status_code == 413
     assert response.json()["error"]["code"] == -32600

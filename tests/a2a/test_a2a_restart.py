@@ -2,16 +2,27 @@
 
 import asyncio
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx2
 import pytest
 from tests.a2a import stubborn_agent
-from tests.a2a.harness import SECONDS, Client, Gate, listening, message, running, tell, until, words
+from tests.a2a.harness import (
+    SECONDS,
+    Client,
+    Gate,
+    agent_process,
+    free_port,
+    listening,
+    message,
+    running,
+    tell,
+    until,
+    words,
+)
 
 from holdfast.a2a import A2AServer
 from holdfast.core import NewEvent, SystemClock, types
@@ -28,31 +39,14 @@ class Clock:
         return SystemClock().now() + self.ahead
 
 
-@asynccontextmanager
-async def process(data: Path, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+def process(data: Path, port: int) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
     """A server process that answers; killed at the end if it still runs."""
-    child = await asyncio.create_subprocess_exec(sys.executable, stubborn_agent.__file__, str(data), str(port))
-    try:
-        async with asyncio.timeout(SECONDS), httpx2.AsyncClient(trust_env=False) as http:
-            while True:
-                try:
-                    await http.get(f"http://127.0.0.1:{port}/agent-card")
-                    break
-                except httpx2.TransportError:
-                    assert child.returncode is None
-                    await asyncio.sleep(0.02)
-        yield child
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
+    return agent_process(sys.executable, stubborn_agent.__file__, str(data), str(port), port=port)
 
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        number: int = listener.getsockname()[1]
-        return number
+    return free_port()
 
 
 @pytest.fixture
@@ -143,10 +137,10 @@ async def test_a_server_that_is_alone_declares_all_others_dead(store: Store) -> 
         assert words(await client.send("one")) == "user:left | one"
 
 
-async def test_orphans_of_every_tenant_are_ended(store: Store) -> None:
+async def test_orphans_of_every_tenant_are_ended(store: Store, tmp_path: Path) -> None:
     other = store.for_tenant("other")
     await begin(other, "t1", "dead")
-    async with running(store, tell):
+    async with running(store, tell, workspace=tmp_path / "workspace"):
 
         async def failed() -> bool:
             return (await other.tasks.get("t1")).state.value == "failed"

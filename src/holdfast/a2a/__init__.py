@@ -3,7 +3,6 @@
 An agent that echoes, as a process of its own:
 
     from collections.abc import AsyncIterator
-
     from holdfast.a2a import Turn, serve
 
 
@@ -13,22 +12,33 @@ An agent that echoes, as a process of its own:
 
     if __name__ == "__main__":
         serve(echo, port=8000)
+
+A handler may yield more than text: an `Artifact` is a result beside the answer, a `Status` says what goes on, an
+`InputRequired` asks back, and a `Reply` answers with a plain message instead of a task.
 """
 
-from holdfast.a2a.handler import Handler, PastMessage, Turn
+from holdfast.a2a.handler import Attachment, Handler, InputRequired, Output, PastMessage, Reply, Status, Turn
 from holdfast.a2a.serve import serve
 from holdfast.a2a.server import A2AServer
-from holdfast.a2a.wire import DataPart, FilePart, Part, Role, TextPart
+from holdfast.a2a.url_guard import UrlGuard
+from holdfast.a2a.wire import Artifact, DataPart, FilePart, Part, Role, TextPart
 
 __all__ = [
     "A2AServer",
+    "Artifact",
+    "Attachment",
     "DataPart",
     "FilePart",
     "Handler",
+    "InputRequired",
+    "Output",
     "Part",
     "PastMessage",
+    "Reply",
     "Role",
+    "Status",
     "TextPart",
     "Turn",
+    "UrlGuard",
     "serve",
 ]

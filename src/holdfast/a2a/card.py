@@ -1,20 +1,39 @@
-"""The agent card: what a client may expect of this server, in the strict form of version 1.0."""
+"""The agent card: what a client may expect of this server.
 
-from typing import Any
+Strictly of version 1.0 unless asked otherwise: older clients look for members that a strict reader of 1.0 takes for
+mistakes, so a card that both can read is a choice.
+"""
 
-TEXT = "text/plain"
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Form = Literal["1.0", "0.3", "both"]
+
+INPUT = ["text/plain", "application/json", "*/*"]
+OUTPUT = ["text/plain", "application/json"]
+JSON_RPC = "JSONRPC"
+TOKEN = "bearer"
+DESCRIPTION = "An agent whose conversations survive: sessions are durable, turns run once and in order."
 
 
-def agent_card(name: str, version: str, url: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the card says of an agent; `asks_for_token` if every call needs one."""
+
+    name: str
+    version: str
+    asks_for_token: bool = False
+
+
+def agent_card(agent: Described, url: str, form: Form = "1.0") -> dict[str, Any]:
     """The card of an agent whose JSON-RPC endpoint is at `url`."""
-    return {
-        "name": name,
-        "description": "An agent whose conversations survive: sessions are durable, turns run once and in order.",
-        "version": version,
-        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
-        "capabilities": {"streaming": False, "pushNotifications": False, "extendedAgentCard": False},
-        "defaultInputModes": [TEXT],
-        "defaultOutputModes": [TEXT],
+    card: dict[str, Any] = {
+        "name": agent.name,
+        "description": DESCRIPTION,
+        "version": agent.version,
+        "capabilities": {"streaming": True, "pushNotifications": True},
+        "defaultInputModes": INPUT,
+        "defaultOutputModes": OUTPUT,
         "skills": [
             {
                 "id": "conversation",
@@ -24,3 +43,22 @@ def agent_card(name: str, version: str, url: str) -> dict[str, Any]:
             }
         ],
     }
+    scheme: dict[str, Any] = {}
+    if form in ("1.0", "both"):
+        spoken = ["1.0"] if form == "1.0" else ["1.0", "0.3"]
+        card["capabilities"]["extendedAgentCard"] = True
+        card["supportedInterfaces"] = [
+            {"url": url, "protocolBinding": JSON_RPC, "protocolVersion": version} for version in spoken
+        ]
+        scheme["httpAuthSecurityScheme"] = {"scheme": "Bearer"}
+        if agent.asks_for_token:
+            card["securityRequirements"] = [{"schemes": {TOKEN: {"list": []}}}]
+    if form in ("0.3", "both"):
+        card |= {"url": url, "preferredTransport": JSON_RPC, "protocolVersion": "0.3.0"}
+        card["supportsAuthenticatedExtendedCard"] = True
+        scheme |= {"type": "http", "scheme": "Bearer"}
+        if agent.asks_for_token:
+            card["security"] = [{TOKEN: []}]
+    if agent.asks_for_token:
+        card["securitySchemes"] = {TOKEN: scheme}
+    return card

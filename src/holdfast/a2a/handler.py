@@ -1,11 +1,28 @@
-"""The plug-in interface: an agent is one async generator function from a turn to the text of its answer."""
+"""The plug-in interface: an agent is one async generator function from a turn to what it answers, piece by piece."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from holdfast.a2a.wire import Part, Role
+from holdfast.a2a.wire import Artifact, Part, Role, TextPart
+from holdfast.core import Lease
+from holdfast.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message, kept by the digest of its bytes for as long as the conversation."""
+
+    name: str
+    media_type: str
+    size: int
+    digest: str
+    fetch: Callable[[], Awaitable[bytes]] = field(repr=False, compare=False)
+
+    async def read(self) -> bytes:
+        """The bytes."""
+        return await self.fetch()
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +32,7 @@ class PastMessage:
     role: Role
     text: str
     parts: tuple[Part, ...]
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +40,9 @@ class Turn:
     """A message to answer, and all that was said before it in the same conversation, oldest first.
 
     `text` is the message's text parts, one per line: empty for a message that is only a file. `workspace` is the
-    folder that the agent may write in.
+    folder that the agent may write in. `session_id` and `lease` are for agents that keep more in the store: what is
+    written with the lease is refused once another process has taken the conversation over. `interrupted` says that
+    the turn was begun before, by a process that died in it.
     """
 
     context_id: str
@@ -30,17 +50,53 @@ class Turn:
     message_id: str
     text: str
     parts: tuple[Part, ...]
+    attachments: tuple[Attachment, ...]
     history: tuple[PastMessage, ...]
     workspace: Path
+    store: Store
+    session_id: str
+    lease: Lease
+    metadata: dict[str, Any] | None = None
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the agent is doing now, in words: told to whoever follows, no part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired:
+    """A question back: the turn rests, and the next message to its task goes on with it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The whole answer as a plain message, instead of a task with artifacts."""
+
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Reply":
+        """A reply in words."""
+        return cls((TextPart(text),))
+
+
+Output = str | Artifact | Status | InputRequired | Reply
 
 
 class Handler(Protocol):
     """Answers turns.
 
-    The pieces of text that it yields make the answer, joined as they come. If it raises, the task fails and the
-    conversation goes on. It runs in one turn of a conversation at a time, and is cancelled if the turn is.
+    Pieces of text make the answer, joined as they come; an artifact is a result beside it. A `Reply` or an
+    `InputRequired` is the last that is heard of a turn. If the handler raises, the task fails and the conversation
+    goes on. It runs in one turn of a conversation at a time, and is cancelled if the turn is.
     """
 
-    def __call__(self, turn: Turn, /) -> AsyncIterator[str]:
+    def __call__(self, turn: Turn, /) -> AsyncIterator[Output]:
         """The answer, piece by piece."""
         ...

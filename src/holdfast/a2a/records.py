@@ -1,7 +1,8 @@
 """What the package keeps in the store, and reads back: messages in the log, results in a task's document.
 
-A stored part has the shape of version 1.0, whichever version it came in. Messages that others appended to the log
-are read if they have our shape, and are otherwise none of our business.
+A stored part has the shape of version 1.0, whichever version it came in, and a file that was taken in also the digest
+of its bytes. An artifact is a member of the document by itself, so that recording one more repeats none. Messages that
+others appended to the log are read if they have our shape, and are otherwise none of our business.
 """
 
 from typing import Any
@@ -10,13 +11,20 @@ import msgspec
 
 from holdfast.a2a import v10
 from holdfast.a2a.rpc import RpcError
-from holdfast.a2a.wire import Artifact, Message, Part, Role, TaskView
+from holdfast.a2a.wire import Artifact, FilePart, Message, Part, Role, TaskView
 from holdfast.core import Event, Task
+
+ARTIFACT = "artifact-"
+
+
+class _StoredPart(v10.PartShape, rename="camel"):
+    digest: str | None = None
+    size: int | None = None
 
 
 class _Stored(msgspec.Struct, rename="camel"):
     role: Role
-    parts: list[v10.PartShape]
+    parts: list[_StoredPart]
     message_id: str = ""
     context_id: str | None = None
     task_id: str | None = None
@@ -26,18 +34,24 @@ class _Stored(msgspec.Struct, rename="camel"):
 
 class _StoredArtifact(msgspec.Struct, rename="camel"):
     artifact_id: str
-    parts: list[v10.PartShape]
+    parts: list[_StoredPart]
+    name: str | None = None
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class _Document(msgspec.Struct, rename="camel"):
     status_message: _Stored | None = None
     artifacts: list[_StoredArtifact] = []
     message_seq: int | None = None
+    last_seq: int | None = None
+    plain: bool = False
+    tries: int = 0
 
 
 def message_record(message: Message) -> dict[str, Any]:
     """A message as an event's payload."""
-    return v10.message(message) | {"role": message.role.value}
+    return v10.message(message) | {"role": message.role.value, "parts": [part_record(part) for part in message.parts]}
 
 
 def message_in(event: Event) -> Message | None:
@@ -48,28 +62,76 @@ def message_in(event: Event) -> Message | None:
         return None
 
 
-def artifact_record(artifact: Artifact) -> dict[str, Any]:
-    """An artifact as a task's document keeps it."""
-    return v10.artifact(artifact)
+def part_record(part: Part) -> dict[str, Any]:
+    """A part as it is kept."""
+    record = v10.part(part)
+    if isinstance(part, FilePart) and part.digest is not None:
+        record |= {"digest": part.digest, "size": part.size}
+    return record
 
 
-def message_seq(task: Task) -> int | None:
-    """Where in the log the message is that began the task; None until its turn runs."""
-    return msgspec.convert(task.document, _Document).message_seq
+def parts_in(stored: list[dict[str, Any]]) -> tuple[Part, ...]:
+    """Parts that were kept; a ValidationError or RpcError if they have another shape."""
+    return _parts(msgspec.convert(stored, list[_StoredPart]))
+
+
+def artifact_change(task: Task, artifact: Artifact) -> dict[str, Any]:
+    """One more artifact as a change of the task's document."""
+    number = sum(name.startswith(ARTIFACT) for name in task.document)
+    record = v10.artifact(artifact) | {"parts": [part_record(part) for part in artifact.parts]}
+    return {f"{ARTIFACT}{number:06}": record}
+
+
+def span(task: Task) -> tuple[int, int] | None:
+    """Where in the log the messages that it was sent are, from the first to the last; None until it runs."""
+    document = _document(task)
+    if document.message_seq is None:
+        return None
+    return document.message_seq, document.last_seq or document.message_seq
+
+
+def at_work(task: Task, message_seq: int) -> dict[str, Any]:
+    """That a turn has begun to answer the message at a seq, as a change of the task's document."""
+    first = span(task)
+    return {"messageSeq": first[0] if first else message_seq, "lastSeq": message_seq}
+
+
+def tries(task: Task) -> int:
+    """How many times its turn was begun again after a process died in it."""
+    return _document(task).tries
+
+
+def reply(task: Task) -> Message | None:
+    """The message that a task was answered with, if it was answered with a plain one."""
+    document = _document(task)
+    return _message(document.status_message) if document.plain and document.status_message else None
 
 
 def view(task: Task, history: tuple[Message, ...] = ()) -> TaskView:
     """A stored task as a client is shown it."""
-    document = msgspec.convert(task.document, _Document)
+    document = _document(task)
     return TaskView(
         task.task_id,
         task.context_id,
         task.state,
         task.updated_at,
         _message(document.status_message) if document.status_message else None,
-        tuple(Artifact(item.artifact_id, _parts(item.parts)) for item in document.artifacts),
+        artifacts(task),
         history,
     )
+
+
+def artifacts(task: Task) -> tuple[Artifact, ...]:
+    """The task's artifacts, in the order in which they were recorded."""
+    numbered = [task.document[name] for name in sorted(task.document) if name.startswith(ARTIFACT)]
+    stored = [*_document(task).artifacts, *msgspec.convert(numbered, list[_StoredArtifact])]
+    return tuple(
+        Artifact(_parts(item.parts), item.artifact_id, item.name, item.description, item.metadata) for item in stored
+    )
+
+
+def _document(task: Task) -> _Document:
+    return msgspec.convert(task.document, _Document)
 
 
 def _message(stored: _Stored) -> Message:
@@ -84,5 +146,11 @@ def _message(stored: _Stored) -> Message:
     )
 
 
-def _parts(stored: list[v10.PartShape]) -> tuple[Part, ...]:
-    return tuple(v10.part_in(part) for part in stored)
+def _parts(stored: list[_StoredPart]) -> tuple[Part, ...]:
+    return tuple(_part(part) for part in stored)
+
+
+def _part(stored: _StoredPart) -> Part:
+    if stored.digest is None:
+        return v10.part_in(stored)
+    return FilePart(None, stored.url, stored.filename, stored.media_type, stored.metadata, stored.digest, stored.size)

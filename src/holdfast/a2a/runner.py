@@ -1,18 +1,25 @@
-"""Runs turns, each from its place in the session's queue to its recorded end.
+"""Runs turns, each from its place in the session's queue to its recorded rest.
 
-Whatever the handler does, the task ends: completed with the answer, or failed with a reason. The end is durable
-before anybody is told. A turn that was fenced off does not write its answer.
+Whatever the handler does, the task comes to rest: completed with the answer, asking back, or failed with a reason. The
+rest is durable before anybody is told. A turn that was fenced off does not write its answer.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from holdfast.a2a import conversation
-from holdfast.a2a.endings import Ending, answered, broken_off, record
+from holdfast.a2a import conversation, records
+from holdfast.a2a.endings import Ending, broken_off, record
+from holdfast.a2a.files import Files
 from holdfast.a2a.handler import Handler, Turn
+from holdfast.a2a.news import Channel
+from holdfast.a2a.outputs import Outputs
 from holdfast.a2a.persist import until_written
-from holdfast.a2a.turn_queue import LEASE_MS, TurnQueue
+from holdfast.a2a.turn_queue import LEASE_MS, TurnQueue, leased
 from holdfast.a2a.wire import Message, text_of
 from holdfast.core import HoldfastError, IdSource, Lease, Task, TaskState
 from holdfast.core.errors import LeaseLost, TaskEnded
@@ -24,6 +31,8 @@ STOPPED = "the turn was broken off: the server stopped"
 CANCELED = "the turn was canceled"
 TAKEN_OVER = "the turn was broken off: another process took over its session"
 
+Hold = Callable[[Task], AbstractAsyncContextManager[Lease]]
+
 log = logging.getLogger("holdfast.a2a")
 
 
@@ -31,28 +40,56 @@ class TurnRunner:
     """The turns that run in this process."""
 
     def __init__(
-        self, store: Store, handler: Handler, queue: TurnQueue, *, owner: str, workspace: Path, ids: IdSource
+        self,
+        store: Store,
+        handler: Handler,
+        queue: TurnQueue,
+        *,
+        owner: str,
+        workspace: Path,
+        files: Files,
+        ids: IdSource,
     ) -> None:
         self._store = store
         self._handler = handler
         self._queue = queue
         self._owner = owner
         self._workspace = workspace
+        self._files = files
         self._ids = ids
-        self._work: dict[str, asyncio.Task[str]] = {}
+        self._work: dict[str, asyncio.Task[Ending]] = {}
         self._stopping = False
 
-    async def run(self, task: Task, message: Message) -> None:
-        """Bring a task to its end; raises only what keeps even that from being written."""
+    async def run(self, channel: Channel, message: Message) -> None:
+        """Bring a task to rest, and tell its news; raises only what keeps even that from being written."""
+
+        async def in_turn() -> None:
+            async with self._hold(channel.task) as lease:
+                await self._run(channel, message, lease)
+
+        await self._to_its_end(channel, in_turn(), self._hold)
+
+    async def run_again(self, channel: Channel, message: Message, lease: Lease, *, after_seconds: float) -> None:
+        """The same for a task that was begun before and whose session is held already."""
+
+        async def at_once() -> None:
+            await asyncio.sleep(after_seconds)
+            await self._run(channel, message, lease, interrupted=True)
+
+        await self._to_its_end(channel, at_once(), self._leased)
+
+    async def _to_its_end(self, channel: Channel, run: Coroutine[Any, Any, None], hold: Hold) -> None:
+        task = channel.task
         try:
-            async with self._queue.hold(self._store, task.session_id, self._holder(task)) as lease:
-                await self._run(task, message, lease)
+            await run
         except LeaseLost:
             log.warning("task %s: %s", task.task_id, TAKEN_OVER)
-            await self._fail(task, TAKEN_OVER)
+            await self._fail(channel, TAKEN_OVER, hold)
         except HoldfastError as error:
             log.exception("task %s could not be brought to its end", task.task_id)
-            await self._fail(task, error.message)
+            await self._fail(channel, error.message, hold)
+        finally:
+            channel.close()
 
     def cancel(self, task_id: str) -> None:
         """Stop the work on a task, if it goes on here."""
@@ -65,50 +102,64 @@ class TurnRunner:
         for work in self._work.values():
             work.cancel()
 
-    async def _run(self, task: Task, message: Message, lease: Lease) -> None:
+    async def _run(self, channel: Channel, message: Message, lease: Lease, *, interrupted: bool = False) -> None:
+        task = channel.task
         if self._stopping:
-            await record(self._store, task, self._broken_off(task, STOPPED), lease)
+            channel.record(await record(self._store, task, self._broken_off(task, STOPPED), lease))
             return
         past = await conversation.before(self._store, task.session_id, task.task_id)
-        changes = {"messageSeq": past.message_seq}
+        changes = records.at_work(task, past.message_seq)
         try:
-            await until_written(lambda: self._store.tasks.update(task, TaskState.WORKING, changes, lease=lease))
-        except TaskEnded:
-            return  # it was canceled, or given up for dead, while it waited
+            working = await until_written(
+                lambda: self._store.tasks.update(task, TaskState.WORKING, changes, lease=lease)
+            )
+        except TaskEnded:  # it was canceled, or given up for dead, while it waited
+            channel.record(await self._store.tasks.get(task.task_id))
+            return
+        channel.record(working)
         turn = Turn(
             task.context_id,
             task.task_id,
             message.message_id,
             text_of(message.parts),
             message.parts,
-            past.history,
+            self._files.attachments(message.parts),
+            tuple(replace(said, attachments=self._files.attachments(said.parts)) for said in past.history),
             self._workspace,
+            self._store,
+            task.session_id,
+            lease,
+            message.metadata,
+            interrupted,
         )
-        await record(self._store, task, await self._work_on(task, turn, lease), lease)
+        ending = await self._work_on(channel, turn)
+        channel.record(await record(self._store, channel.task, ending, lease))
 
-    async def _work_on(self, task: Task, turn: Turn, lease: Lease) -> Ending:
-        work = asyncio.create_task(self._collect(turn))
-        keeper = asyncio.create_task(self._keep(task, lease, work))
-        self._work[task.task_id] = work
+    async def _work_on(self, channel: Channel, turn: Turn) -> Ending:
+        outputs = Outputs(turn, channel, self._files, self._ids)
+        work = asyncio.create_task(outputs.collect(self._handler))
+        keeper = asyncio.create_task(self._keep(channel.task, turn.lease, work))
+        self._work[turn.task_id] = work
         try:
             await asyncio.wait({work})
         finally:
-            del self._work[task.task_id]
+            del self._work[turn.task_id]
             keeper.cancel()
             work.cancel()
         if work.cancelled():
-            return self._broken_off(task, STOPPED if self._stopping else CANCELED)
+            return self._broken_off(channel.task, STOPPED if self._stopping else CANCELED)
         error = work.exception()
         if error is None:
-            return answered(task, work.result(), self._ids)
-        log.error("the agent failed in task %s", task.task_id, exc_info=error)
+            return work.result()
+        if isinstance(error, LeaseLost):
+            raise error
+        if isinstance(error, TaskEnded):
+            return self._broken_off(channel.task, CANCELED)
+        log.error("the agent failed in task %s", turn.task_id, exc_info=error)
         said = error.message if isinstance(error, HoldfastError) else type(error).__name__
-        return self._broken_off(task, f"the agent failed: {said}")
+        return self._broken_off(channel.task, f"the agent failed: {said}")
 
-    async def _collect(self, turn: Turn) -> str:
-        return "".join([piece async for piece in self._handler(turn)])
-
-    async def _keep(self, task: Task, lease: Lease, work: "asyncio.Task[str]") -> None:
+    async def _keep(self, task: Task, lease: Lease, work: "asyncio.Task[Ending]") -> None:
         """Renew the lease while the work goes on; stop the work if the lease is lost or the task is ended elsewhere."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
@@ -121,12 +172,19 @@ class TurnRunner:
             except HoldfastError as error:
                 log.warning("the lease of session %s could not be renewed: %s", task.session_id, error)
 
-    async def _fail(self, task: Task, why: str) -> None:
-        async with self._queue.hold(self._store, task.session_id, self._holder(task)) as lease:
-            await record(self._store, task, self._broken_off(task, why), lease)
+    async def _fail(self, channel: Channel, why: str, hold: Hold) -> None:
+        task = channel.task
+        async with hold(task) as lease:
+            channel.record(await record(self._store, task, self._broken_off(task, why), lease))
 
     def _broken_off(self, task: Task, why: str) -> Ending:
         return broken_off(task, TaskState.FAILED, why, self._ids)
+
+    def _hold(self, task: Task) -> AbstractAsyncContextManager[Lease]:
+        return self._queue.hold(self._store, task.session_id, self._holder(task))
+
+    def _leased(self, task: Task) -> AbstractAsyncContextManager[Lease]:
+        return leased(self._store, task.session_id, self._holder(task))
 
     def _holder(self, task: Task) -> str:
         # One holder per turn: two turns of one process exclude each other as two processes do.

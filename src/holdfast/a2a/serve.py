@@ -1,11 +1,14 @@
 """A standalone A2A server process for any handler: its own data folder, its own store, one port."""
 
 import asyncio
+import ipaddress
 import math
 import os
 import signal
 import socket
 import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -13,9 +16,11 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 
+from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.server import A2AServer
-from holdfast.store import open_store
+from holdfast.a2a.url_guard import UrlGuard
+from holdfast.store import Store, open_store
 from holdfast.store.lock import StoreLock
 
 if TYPE_CHECKING:
@@ -30,35 +35,59 @@ def serve(
     data: Path | str = "holdfast-data",
     host: str = "127.0.0.1",
     port: int = 8000,
+    url: str | None = None,
     agent: str = "main",
     name: str = "holdfast",
     version: str = "1",
+    card: Form = "1.0",
+    resume: bool = False,
+    allow_push: Iterable[str] = (),
     grace_seconds: float = 5.0,
 ) -> None:
-    """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`."""
+    """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
+
+    `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
+    begun again that a killed process was in; `allow_push` names hosts that news may be posted to though their
+    addresses are not public.
+    """
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     folder = Path(data).resolve()
+    workspace = folder / "workspace"
     with StoreLock(folder / "holdfast.lock") as lock, socket.create_server((host, port)) as listener:
-        lock.say({"pid": os.getpid(), "url": f"http://{host}:{listener.getsockname()[1]}"})
-        asyncio.run(_serve(handler, folder, listener, grace_seconds, (agent, name, version)))
+        here = f"http://{host}:{listener.getsockname()[1]}"
+        lock.say({"pid": os.getpid(), "url": here})
+        workspace.mkdir(exist_ok=True)
+        make = partial(
+            A2AServer,
+            handler=handler,
+            agent=agent,
+            name=name,
+            version=version,
+            workspace=workspace,
+            url=url or (here if _is_loopback(listener) else None),
+            card=card,
+            resume=resume,
+            guard=UrlGuard(allow_push),
+        )
+        asyncio.run(_serve(make, folder, listener, grace_seconds))
 
 
 async def _serve(
-    handler: Handler, folder: Path, listener: socket.socket, grace_seconds: float, described: tuple[str, str, str]
+    make: Callable[[Store], A2AServer], folder: Path, listener: socket.socket, grace_seconds: float
 ) -> None:
-    workspace = folder / "workspace"
-    workspace.mkdir(exist_ok=True)
-    host, port = listener.getsockname()[:2]
-    agent, name, version = described
     async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
-        url = f"http://{host}:{port}"
-        a2a = A2AServer(store, handler, agent=agent, name=name, version=version, workspace=workspace, url=url)
+        a2a = make(store)
         await a2a.start(alone=True)
-        await _web_server(a2a, grace_seconds).serve(sockets=[listener])
+        await web_server(a2a, grace_seconds).serve(sockets=[listener])
 
 
-def _web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":
+def _is_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine reaches us, and so by this address."""
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+
+
+def web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":
     """A web server that ends the turns before it waits for the requests that wait for them."""
     import uvicorn
 
@@ -72,6 +101,7 @@ def _web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":
         access_log=False,
         lifespan="off",
         ws="none",
+        proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(grace_seconds) + SECONDS_TO_CLOSE,
     )
     return Server(config)

@@ -1,8 +1,10 @@
-"""The A2A server: both wire versions on one URL, and the agent card."""
+"""The A2A server: both wire versions on one URL, uploads beside it, and the agent card."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +13,25 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from holdfast.a2a import rpc
-from holdfast.a2a.card import agent_card
+from holdfast.a2a.card import Described, Form, agent_card
+from holdfast.a2a.dispatch import Asked, asked, follow, perform
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.recovery import Recovery
-from holdfast.a2a.rpc import Call, CallId, RpcError
-from holdfast.a2a.runner import TurnRunner
-from holdfast.a2a.turn_queue import TurnQueue
+from holdfast.a2a.rpc import CallId, RpcError
+from holdfast.a2a.sse import HEARTBEAT_SECONDS, Answers, AnswerStream, never
+from holdfast.a2a.tenants import Tenants
 from holdfast.a2a.turns import Turns
-from holdfast.a2a.versions import HEADER, wire_for
-from holdfast.a2a.wire import Operation
-from holdfast.core import HoldfastError, TimeOrderedIds
+from holdfast.a2a.uploads import uploads_route
+from holdfast.a2a.url_guard import UrlGuard
+from holdfast.a2a.versions import HEADER, Wire
+from holdfast.a2a.wire import News
+from holdfast.core import HoldfastError
+from holdfast.core.errors import Closing
 from holdfast.store import Store
 
 PATH = "/a2a"
-MAX_BODY = 16 * 1024 * 1024
+MAX_BODY = 68 * 1024 * 1024
+"""Room for 50 MiB of files as they are written in JSON."""
+LARGE = 1024 * 1024
 RETRY_AFTER_SECONDS = "1"
 
 log = logging.getLogger("holdfast.a2a")
@@ -32,10 +39,11 @@ log = logging.getLogger("holdfast.a2a")
 
 class A2AServer:
     """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach; without
-    one each is told the address that it used.
+    one each is told the address that it used. `card` is the form of the agent card, and `asks_for_token` what it says
+    of callers; `resume` lets a turn be begun again that a process died in; `guard` says where news may be posted.
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
-    share nothing, workspaces included.
+    share nothing, workspaces included. `until_refused` returns when a request's caller may no longer be told more.
     """
 
     def __init__(
@@ -48,89 +56,106 @@ class A2AServer:
         version: str,
         workspace: Path,
         url: Callable[[], str] | str | None,
+        card: Form = "1.0",
+        asks_for_token: bool = False,
+        resume: bool = False,
+        guard: UrlGuard | None = None,
         store_of: Callable[[Request], Store] | None = None,
+        until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
-        self._ids = TimeOrderedIds()
-        self._owner = f"a2a-{self._ids()}"
-        self._queue = TurnQueue()
-        self._recovery = Recovery(store, self._queue, owner=self._owner, ids=self._ids)
-        self._handler = handler
-        self._agent = agent
-        self._workspace = workspace
+        self._tenants = Tenants(
+            store, handler, agent=agent, workspace=workspace, resume=resume, guard=guard or UrlGuard()
+        )
         self._store_of = store_of or (lambda _request: store)
-        self._turns = {store.tenant: self._turns_in(store, workspace)}
-        self._name = name
-        self._version = version
+        self._until_refused = until_refused
+        self._described = Described(name, version, asks_for_token)
+        self._form: Form = card
         self._url = url
+        self._heartbeat_seconds = heartbeat_seconds
+        self._stopped = asyncio.Event()
 
     @property
     def routes(self) -> list[Route]:
         """Where it is to be mounted: at the root."""
         return [
             Route(PATH, self._post, methods=["POST"]),
+            uploads_route(lambda request: self.turns_of(request).files),
             Route("/.well-known/agent-card.json", self._card),
             Route("/agent-card", self._card),
         ]
 
     async def start(self, alone: bool) -> None:
-        """Say that this server lives, and end what a dead one left; alone: no other process uses the store."""
-        await self._recovery.start(alone=alone)
+        """Say that this server lives, and settle what a dead one left; alone: no other process uses the store."""
+        await self._tenants.start(alone=alone)
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
-        """Accept no new turn; running ones get the grace, then fail with a reason."""
-        await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.values()))
-        await self._recovery.stop()
+        """Accept no new turn; running ones get the grace, then fail with a reason, and whoever follows is let go."""
+        try:
+            await self._tenants.stop(grace_seconds)
+        finally:
+            self._stopped.set()
 
-    def _turns_of(self, store: Store) -> Turns:
-        """The turns of a tenant."""
-        found = self._turns.get(store.tenant)
-        if found is None:
-            workspace = self._workspace.with_name(f"{self._workspace.name}-{store.tenant}")
-            workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self._turns[store.tenant] = self._turns_in(store, workspace)
-        return found
-
-    def _turns_in(self, store: Store, workspace: Path) -> Turns:
-        runner = TurnRunner(store, self._handler, self._queue, owner=self._owner, workspace=workspace, ids=self._ids)
-        return Turns(store, runner, agent=self._agent, owner=self._owner, ids=self._ids)
+    def turns_of(self, request: Request) -> Turns:
+        """The turns of the tenant that asks."""
+        return self._tenants.turns_of(self._store_of(request))
 
     async def _card(self, request: Request) -> Response:
+        return JSONResponse(self._card_for(request, self._form))
+
+    def _card_for(self, request: Request, form: Form) -> dict[str, Any]:
         base = self._url() if callable(self._url) else self._url or str(request.base_url)
-        endpoint = base.rstrip("/").removesuffix(PATH) + PATH
-        return JSONResponse(agent_card(self._name, self._version, endpoint))
+        return agent_card(self._described, base.rstrip("/").removesuffix(PATH) + PATH, form)
 
     async def _post(self, request: Request) -> Response:
         call_id: CallId = None
         try:
-            value = rpc.parse(await _body(request))
+            body = await _body(request)
+            value = rpc.parse(body) if len(body) < LARGE else await asyncio.to_thread(rpc.parse, body)
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
-            turns = self._turns_of(self._store_of(request))
-            return JSONResponse(rpc.answer(call_id, await _perform(turns, rpc.call_in(value), version)))
-        except RpcError as error:
-            return _failure(call_id, error)
-        except HoldfastError as error:
-            return _failure(call_id, rpc.refusal(error))
+            call = asked(rpc.call_in(value), version)
+            turns = self.turns_of(request)
+            if call.streams:
+                return await self._stream(request, call_id, call, follow(turns, call))
+            result = await perform(turns, call, lambda form: self._card_for(request, form))
+            return JSONResponse(rpc.answer(call_id, result))
         except ClientDisconnect:
             return Response(status_code=400)
-        except Exception:
-            log.exception("a request to A2A met a defect of ours")
-            return _failure(call_id, RpcError(rpc.INTERNAL_ERROR, "Internal error", status=500))
+        except Exception as error:
+            return _failure(call_id, _refusal(error))
+
+    async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
+        """The stream, once its first item is there: what cannot even begin is an error like any other."""
+        first = await anext(news)
+        return AnswerStream(
+            answers(call_id, call.wire, first, news),
+            stopping=self._stopped,
+            cut_off=rpc.failure(call_id, rpc.refusal(Closing("the server is stopping"))),
+            refused=partial(self._until_refused, request) if self._until_refused else never,
+            heartbeat_seconds=self._heartbeat_seconds,
+        )
 
 
-async def _perform(turns: Turns, call: Call, version: str) -> dict[str, Any]:
-    wire = wire_for(version, call.method)
-    match wire.OPERATIONS[call.method]:
-        case Operation.SEND:
-            return wire.sent(await turns.send(wire.send_request(call.params)))
-        case Operation.GET:
-            return wire.task(await turns.get(wire.task_request(call.params)))
-        case Operation.CANCEL:
-            return wire.task(await turns.cancel(wire.task_request(call.params)))
-        case Operation.PUSH:
-            raise RpcError(rpc.PUSH_NOT_SUPPORTED, "Push notifications are not supported")
-        case Operation.LIST | Operation.STREAM | Operation.EXTENDED_CARD as operation:
-            raise RpcError(rpc.UNSUPPORTED_OPERATION, f"Unsupported operation: {operation.value}")
+async def answers(call_id: CallId, wire: Wire, first: News, news: AsyncGenerator[News]) -> Answers:
+    """Every item as an answer; an error is the last."""
+    try:
+        async with aclosing(news):
+            yield rpc.answer(call_id, wire.news(first))
+            async for item in news:
+                yield rpc.answer(call_id, wire.news(item))
+    except Exception as error:
+        yield rpc.failure(call_id, _refusal(error))
+
+
+def _refusal(error: Exception) -> RpcError:
+    """What went wrong, as the client is told it."""
+    if isinstance(error, RpcError):
+        return error
+    if isinstance(error, HoldfastError):
+        return rpc.refusal(error)
+    log.error("a request to A2A met a defect of ours", exc_info=error)
+    return RpcError(rpc.INTERNAL_ERROR, "Internal error", status=500)
 
 
 async def _body(request: Request) -> bytes:

@@ -32,15 +32,21 @@ class TurnQueue:
     async def hold(self, store: Store, session_id: str, holder: str) -> AsyncIterator[Lease]:
         """The session's lease, as soon as all who came before are done; renewing it is the caller's business."""
         lock = self._locks.setdefault((store.tenant, session_id), asyncio.Lock())
-        async with lock:
-            lease = await _acquire(store, session_id, holder)
-            try:
-                yield lease
-            finally:
-                try:
-                    await store.leases.release(lease)
-                except HoldfastError as error:
-                    log.warning("the lease of session %s is left to expire: %s", session_id, error)
+        async with lock, leased(store, session_id, holder) as lease:
+            yield lease
+
+
+@contextlib.asynccontextmanager
+async def leased(store: Store, session_id: str, holder: str) -> AsyncIterator[Lease]:
+    """The session's lease, for one whose turn it is in this process."""
+    lease = await _acquire(store, session_id, holder)
+    try:
+        yield lease
+    finally:
+        try:
+            await store.leases.release(lease)
+        except HoldfastError as error:
+            log.warning("the lease of session %s is left to expire: %s", session_id, error)
 
 
 async def _acquire(store: Store, session_id: str, holder: str) -> Lease:

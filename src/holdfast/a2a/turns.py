@@ -1,152 +1,132 @@
 """Turns over the store: a message is recorded with its task, run once, and answered with how its task stands.
 
-The session is the conversation's, found by its context and never by a task. A message is known by its context, its
-id and its body: delivered again it finds its first task; the same id with another body is another message. What was
-accepted goes on whether or not the client stays.
+The session is the conversation's, found by its context and never by a task. What was accepted goes on whether or not
+the client stays, and whoever follows it misses nothing.
 """
 
 import asyncio
-import hashlib
-import json
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from holdfast.a2a import records, rpc
+from holdfast.a2a.acceptance import Acceptance, Offer
 from holdfast.a2a.endings import broken_off
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.files import Files
+from holdfast.a2a.names import session_key
+from holdfast.a2a.news import Channel, from_the_log
+from holdfast.a2a.push import Push, PushConfigs
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.runner import CANCELED, TurnRunner
-from holdfast.a2a.wire import Message, SendRequest, TaskRequest, TaskView
-from holdfast.core import IdSource, NewEvent, Task, TaskState, types
-from holdfast.core.errors import Closing, NotFound, OutcomeUnknown, TaskEnded
-from holdfast.core.ids import check_name, session_id_for
+from holdfast.a2a.showing import shown, shown_message, shown_task
+from holdfast.a2a.task_lists import TaskLists
+from holdfast.a2a.wire import (
+    ListRequest,
+    Message,
+    News,
+    PushConfig,
+    SendRequest,
+    Sent,
+    TaskPage,
+    TaskRequest,
+    TaskView,
+)
+from holdfast.core import IdSource, Lease, Task, TaskState
+from holdfast.core.errors import Closing, NotFound, TaskEnded
+from holdfast.core.ids import check_name
 from holdfast.store import Store
-from holdfast.store.tasks import Begun
 
-FIRST_PAUSE = 0.02
-LONGEST_PAUSE = 0.5
 SECONDS_TO_RECORD = 2.0
+SECONDS_TO_POST = 2.0
 
 Result = TypeVar("Result")
 
 log = logging.getLogger("holdfast.a2a")
 
 
-def session_key(agent: str, context_id: str) -> str:
-    """The stable name of a conversation."""
-    return f"agent:{agent}:a2a:{context_id}"
-
-
-def delivery_key(message: Message) -> str:
-    """What two deliveries of one message have in common, and no other message has."""
-    canonical = json.dumps(records.message_record(message), sort_keys=True)
-    return "a2a:" + hashlib.sha256(canonical.encode()).hexdigest()
-
-
 class Turns:
     """Accepts messages for one agent and tells how their tasks stand."""
 
-    def __init__(self, store: Store, runner: TurnRunner, *, agent: str, owner: str, ids: IdSource) -> None:
+    def __init__(
+        self,
+        store: Store,
+        runner: TurnRunner,
+        *,
+        files: Files,
+        push: Push,
+        configs: PushConfigs,
+        agent: str,
+        owner: str,
+        ids: IdSource,
+    ) -> None:
+        self.configs = configs
+        self.files = files
         self._store = store
         self._runner = runner
+        self._push = push
         self._agent = agent
-        self._owner = owner
         self._ids = ids
+        self._acceptance = Acceptance(store, files, agent=agent, owner=owner, ids=ids)
+        self._lists = TaskLists(store, agent)
         self._underway: set[asyncio.Task[Any]] = set()
-        self._runs: dict[str, asyncio.Task[None]] = {}
-        self._stopping = False
+        self._channels: dict[str, Channel] = {}
+        self._stopping = asyncio.Event()
 
-    async def send(self, request: SendRequest) -> TaskView:
-        """Record a message and run its turn; how its task stands now, or at its end."""
-        if self._stopping:
-            raise Closing("the server is stopping")
-        message = await self._placed(request.message)
-        assert message.context_id is not None
-        key = session_key(self._agent, message.context_id)
-        entry = await self._store.keys.resolve(key, session_id=session_id_for(key), agent=self._agent)
-        # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
-        task = await asyncio.shield(self._go(self._accept(entry.session_id, message.context_id, message)))
-        if request.wait:
-            task = await self._ended(task)
-        return await self._view(task, request.history_length)
+    async def send(self, request: SendRequest) -> Sent:
+        """Record a message and run its turn; how its task stands now, or once it rests, or a plain reply."""
+        task = await self._accepted(request)
+        if not request.wait:
+            return await self._view(task, request.history_length)
+        async for _ in self._news(task):
+            pass
+        task = await self._store.tasks.get(task.task_id)
+        reply = records.reply(task)
+        return (
+            await self._view(task, request.history_length) if reply is None else await shown_message(self.files, reply)
+        )
+
+    async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
+        """Record a message and run its turn; its task as it stands, and then its news."""
+        task = await self._accepted(request)
+        async for item in self._follow(task, request.history_length):
+            yield item
 
     async def get(self, request: TaskRequest) -> TaskView:
         """How a task stands."""
-        return await self._view(await self._known(request.task_id), request.history_length)
+        return await self._view(await self.known(request.task_id), request.history_length)
+
+    async def list(self, request: ListRequest) -> TaskPage:
+        """The agent's tasks that fit."""
+        page = await self._lists.page(request)
+        views = tuple([await shown_task(self.files, view) for view in page.tasks])
+        return replace(page, tasks=views)
 
     async def cancel(self, request: TaskRequest) -> TaskView:
         """End a task and stop the work on it."""
-        task = await self._known(request.task_id)
+        task = await self.known(request.task_id)
         ending = broken_off(task, TaskState.CANCELED, CANCELED, self._ids)
         try:
-            task = await self._store.tasks.update(task, ending.state, ending.changes)
+            ended = await self._store.tasks.update(task, ending.state, ending.changes)
         except TaskEnded:
             raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
+        if task.task_id in self._channels:
+            self._channels[task.task_id].record(ended)
+        elif not task.state.running:
+            self.tell(task, ended)
         self._runner.cancel(task.task_id)
-        return await self._view(task, request.history_length)
+        return await self._view(ended, request.history_length)
 
-    async def stop(self, grace_seconds: float) -> None:
-        """Accept nothing more; give what runs the grace, then break it off."""
-        self._stopping = True
-        await self._drain(grace_seconds)
-        self._runner.stop()
-        await self._drain(SECONDS_TO_RECORD)
-        for left in self._underway:
-            left.cancel()
-        await asyncio.gather(*self._underway, return_exceptions=True)
-
-    async def _placed(self, message: Message) -> Message:
-        """The message with its context: its own, that of the task it follows, or a new one."""
-        if message.task_id is None:
-            return message if message.context_id else replace(message, context_id=self._ids())
-        task = await self._known(message.task_id)
-        if message.context_id not in (None, task.context_id):
-            raise RpcError(rpc.INVALID_PARAMS, "Invalid params: the task belongs to another context")
+    async def subscribe(self, request: TaskRequest) -> AsyncGenerator[News]:
+        """A task as it stands, and then its news, until it rests."""
+        task = await self.known(request.task_id)
         if task.state.terminal:
-            said = f"Unsupported operation: the task has ended ({task.state}); its context is open for a new one"
-            raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=task.task_id, contextId=task.context_id)
-        return replace(message, context_id=task.context_id)
+            said = f"Unsupported operation: the task has ended ({task.state}), there is nothing to follow"
+            raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=task.task_id)
+        async for item in self._follow(task, request.history_length):
+            yield item
 
-    async def _accept(self, session_id: str, context_id: str, message: Message) -> Task:
-        """Record the message and its task, then start the turn; the first task of a message that was here before."""
-        task_id = self._ids()
-        # A turn has a task of its own: one that follows a running task runs after it and refers to it.
-        followed = () if message.task_id is None else (message.task_id,)
-        references = message.reference_task_ids + followed
-        own = replace(message, task_id=task_id, reference_task_ids=references)
-        event = NewEvent(types.MESSAGE, records.message_record(own), idempotency_key=delivery_key(message))
-
-        def begin() -> Awaitable[Begun]:
-            return self._store.tasks.begin(session_id, task_id, context_id, event, owner=self._owner)
-
-        try:
-            begun = await begin()
-        except OutcomeUnknown:
-            begun = await until_written(begin)
-        if not begun.replayed:
-            run = self._go(self._runner.run(begun.task, own))
-            self._runs[task_id] = run
-            run.add_done_callback(lambda _: self._runs.pop(task_id))
-            run.add_done_callback(_report)
-        return begun.task
-
-    async def _ended(self, task: Task) -> Task:
-        """The task once nobody is at work on it any more, here or in another process."""
-        if task.task_id in self._runs:
-            await asyncio.wait({self._runs[task.task_id]})
-        pause = FIRST_PAUSE
-        while (task := await self._store.tasks.get(task.task_id)).state.running:
-            if self._store.failure is not None:
-                raise self._store.failure
-            if self._stopping and not self._underway:
-                raise Closing("the server stopped before the turn ended")
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
-        return task
-
-    async def _known(self, task_id: str) -> Task:
+    async def known(self, task_id: str) -> Task:
         """A task of this agent: one in a session that a key of the agent routes to, or did."""
         unknown = RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task_id)
         try:
@@ -158,12 +138,109 @@ class Turns:
             raise unknown
         return task
 
+    async def take_up(self, task: Task, message: Message, lease: Lease, *, after_seconds: float) -> None:
+        """Run a turn once more that a process died in, to its end."""
+        channel = self._channel(task)
+        run = self._runner.run_again(channel, message, lease, after_seconds=after_seconds)
+        await asyncio.wait({self._start(channel, run)})
+
+    def tell(self, before: Task, after: Task) -> None:
+        """Post the news of a task that came to rest without a turn."""
+        channel = Channel(before)
+        channel.record(after)
+        self._go(self._post(channel))
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Accept nothing more; give what runs the grace, then break it off."""
+        self._stopping.set()
+        await self._drain(grace_seconds)
+        self._runner.stop()
+        await self._drain(SECONDS_TO_RECORD)
+        for left in self._underway:
+            left.cancel()
+        await asyncio.gather(*self._underway, return_exceptions=True)
+        await self._push.close(SECONDS_TO_POST)
+
+    async def _accepted(self, request: SendRequest) -> Task:
+        """The task of a message, begun now or when the message was first here."""
+        if self._stopping.is_set():
+            raise Closing("the server is stopping")
+        message = request.message
+        followed = None if message.task_id is None else await self.known(message.task_id)
+        if request.push is not None:
+            await self.configs.check(request.push)
+        found = await self._acceptance.look(message, followed, request.idempotency_key)
+        if isinstance(found, Task):
+            return found
+        # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
+        return await asyncio.shield(self._go(self._accept(found, request.push)))
+
+    async def _accept(self, offer: Offer, push: PushConfig | None) -> Task:
+        accepted = await self._acceptance.accept(offer)
+        if accepted.run:
+            try:
+                if push is not None:
+                    await self.configs.set(accepted.task.task_id, push)
+            finally:
+                channel = self._channel(accepted.task)
+                self._start(channel, self._runner.run(channel, accepted.message))
+        return accepted.task
+
+    async def _follow(self, task: Task, history_length: int | None) -> AsyncGenerator[News]:
+        """A task as it stands, then its news; nothing is told twice or left out."""
+        history = await self._history(task, history_length)
+        channel = self._channels.get(task.task_id)
+        if channel is None:
+            task = await self._store.tasks.get(task.task_id)
+            yield await shown(self.files, records.view(task, history))
+            news = self._news(task)
+        else:
+            view, place = replace(channel.view, history=history), channel.place
+            yield await shown(self.files, view)
+            news = self._of_channel(channel, place)
+        async for item in news:
+            yield await shown(self.files, item)
+
+    async def _news(self, task: Task) -> AsyncGenerator[News]:
+        """The news of a task until it rests: from its channel if it runs here, else from the log."""
+        channel = self._channels.get(task.task_id)
+        if channel is not None:
+            async for item in self._of_channel(channel, channel.place):
+                yield item
+        elif task.state.running:
+            async for item in from_the_log(self._store, task, self._stopping):
+                yield item
+
+    async def _of_channel(self, channel: Channel, place: int) -> AsyncGenerator[News]:
+        async for item in channel.follow(place):
+            yield item
+        if channel.task.state.running:
+            raise self._store.failure or Closing("the server stopped before the turn ended")
+
     async def _view(self, task: Task, history_length: int | None) -> TaskView:
-        seq = records.message_seq(task)
-        if seq is None or history_length == 0:
-            return records.view(task)
-        events = await self._store.read(task.session_id, after=seq - 1, limit=1)
-        return records.view(task, tuple(filter(None, map(records.message_in, events))))
+        return await shown_task(self.files, records.view(task, await self._history(task, history_length)))
+
+    async def _history(self, task: Task, history_length: int | None) -> tuple[Message, ...]:
+        return await self._lists.history(task, history_length)
+
+    def _channel(self, task: Task) -> Channel:
+        """The channel of a task that runs here, or is about to."""
+        if task.task_id not in self._channels:
+            self._channels[task.task_id] = Channel(task)
+        return self._channels[task.task_id]
+
+    def _start(self, channel: Channel, run: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task_id = channel.task.task_id
+        running = self._go(run)
+        running.add_done_callback(lambda _: self._channels.pop(task_id, None))
+        running.add_done_callback(_report)
+        self._go(self._post(channel))
+        return running
+
+    async def _post(self, channel: Channel) -> None:
+        """Post what is recorded to those who asked for it."""
+        async for task, item in channel.records():
+            self._push.notify(records.view(task), item)
 
     async def _drain(self, seconds: float) -> None:
         """Wait until nothing is under way, or the time is up."""

@@ -1,117 +1,108 @@
 """A2A 0.3 on the wire: a `kind` in every object, states in small letters, a result that is the bare task."""
 
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-
-from holdfast.a2a.rpc import INVALID_PARAMS, RpcError
-from holdfast.a2a.shapes import Count, Name, read
+from holdfast.a2a.shapes import without_none
+from holdfast.a2a.v03_requests import BOXED, VERSION, push_request, push_set, send_request, task_request
 from holdfast.a2a.wire import (
     Artifact,
+    ArtifactUpdate,
     DataPart,
     FilePart,
     Message,
+    News,
     Operation,
     Part,
-    Role,
-    SendRequest,
-    TaskRequest,
+    PushConfig,
+    Sent,
+    StatusUpdate,
     TaskView,
     TextPart,
 )
 from holdfast.core.clock import to_iso
+
+__all__ = [
+    "NOTHING",
+    "OPERATIONS",
+    "VERSION",
+    "artifact",
+    "message",
+    "news",
+    "part",
+    "push_config",
+    "push_configs",
+    "push_request",
+    "push_set",
+    "pushed",
+    "send_request",
+    "sent",
+    "task",
+    "task_request",
+]
 
 OPERATIONS = {
     "message/send": Operation.SEND,
     "message/stream": Operation.STREAM,
     "tasks/get": Operation.GET,
     "tasks/cancel": Operation.CANCEL,
-    "tasks/resubscribe": Operation.STREAM,
-    "tasks/pushNotificationConfig/set": Operation.PUSH,
-    "tasks/pushNotificationConfig/get": Operation.PUSH,
-    "tasks/pushNotificationConfig/list": Operation.PUSH,
-    "tasks/pushNotificationConfig/delete": Operation.PUSH,
+    "tasks/resubscribe": Operation.SUBSCRIBE,
+    "tasks/pushNotificationConfig/set": Operation.PUSH_SET,
+    "tasks/pushNotificationConfig/get": Operation.PUSH_GET,
+    "tasks/pushNotificationConfig/list": Operation.PUSH_LIST,
+    "tasks/pushNotificationConfig/delete": Operation.PUSH_DELETE,
     "agent/getAuthenticatedExtendedCard": Operation.EXTENDED_CARD,
 }
 
-
-class _Text(msgspec.Struct, tag_field="kind", tag="text"):
-    text: str
-    metadata: dict[str, Any] | None = None
+NOTHING = None
+"""The result of what has none."""
 
 
-class _Data(msgspec.Struct, tag_field="kind", tag="data"):
-    data: Any
-    metadata: dict[str, Any] | None = None
-
-
-class _Contents(msgspec.Struct):
-    bytes: str | None = None
-    uri: str | None = None
-    name: str | None = None
-    mimeType: str | None = None  # noqa: N815
-
-
-class _File(msgspec.Struct, tag_field="kind", tag="file"):
-    file: _Contents
-    metadata: dict[str, Any] | None = None
-
-
-class _Message(msgspec.Struct, rename="camel"):
-    role: Literal["user"]
-    message_id: Name
-    parts: list[_Text | _Data | _File]
-    kind: Literal["message"] = "message"
-    context_id: str | None = None
-    task_id: str | None = None
-    reference_task_ids: list[str] | None = None
-    metadata: dict[str, Any] | None = None
-
-
-class _Configuration(msgspec.Struct, rename="camel"):
-    blocking: bool | None = None
-    history_length: Count | None = None
-
-
-class _Send(msgspec.Struct):
-    message: _Message
-    configuration: _Configuration | None = None
-
-
-class _Task(msgspec.Struct, rename="camel"):
-    id: Name
-    history_length: Count | None = None
-
-
-def send_request(params: dict[str, Any]) -> SendRequest:
-    """The params of `message/send`."""
-    asked = read(params, _Send)
-    configuration = asked.configuration or _Configuration()
-    return SendRequest(_message(asked.message), configuration.blocking is not False, configuration.history_length)
-
-
-def task_request(params: dict[str, Any]) -> TaskRequest:
-    """The params of `tasks/get` and `tasks/cancel`."""
-    asked = read(params, _Task)
-    return TaskRequest(asked.id, asked.history_length)
-
-
-def sent(view: TaskView) -> dict[str, Any]:
+def sent(item: Sent) -> dict[str, Any]:
     """The result of `message/send`."""
+    return news(item)
+
+
+def news(item: News) -> dict[str, Any]:
+    """An item of a stream."""
+    match item:
+        case TaskView():
+            return task(item)
+        case Message():
+            return message(item)
+        case StatusUpdate():
+            return _about(item, "status-update") | {"status": _status(item), "final": item.final}
+        case ArtifactUpdate():
+            members = {"artifact": artifact(item.artifact), "append": item.append, "lastChunk": item.last_chunk}
+            return _about(item, "artifact-update") | members
+
+
+def pushed(item: News, view: TaskView) -> dict[str, Any]:
+    """What is posted of a piece of news: the task as it then stands."""
     return task(view)
 
 
 def task(view: TaskView) -> dict[str, Any]:
     """A task."""
-    status: dict[str, Any] = {"state": view.state.value, "timestamp": to_iso(view.updated_at)}
-    if view.message is not None:
-        status["message"] = message(view.message)
-    document: dict[str, Any] = {"kind": "task", "id": view.task_id, "contextId": view.context_id, "status": status}
+    document: dict[str, Any] = {"kind": "task", "id": view.task_id, "contextId": view.context_id}
+    document["status"] = _status(view)
     if view.artifacts:
         document["artifacts"] = [artifact(item) for item in view.artifacts]
     if view.history:
         document["history"] = [message(item) for item in view.history]
     return document
+
+
+def push_config(task_id: str, config: PushConfig) -> dict[str, Any]:
+    """Where a task's news are posted."""
+    document: dict[str, Any] = {"id": config.config_id or task_id, "url": config.url, "token": config.token}
+    if config.scheme is not None:
+        document["authentication"] = without_none({"schemes": [config.scheme], "credentials": config.credentials})
+    return {"taskId": task_id, "pushNotificationConfig": without_none(document)}
+
+
+def push_configs(task_id: str, configs: list[PushConfig]) -> list[dict[str, Any]]:
+    """The result of `tasks/pushNotificationConfig/list`."""
+    return [push_config(task_id, config) for config in configs]
 
 
 def message(item: Message) -> dict[str, Any]:
@@ -123,27 +114,36 @@ def message(item: Message) -> dict[str, Any]:
         "contextId": item.context_id,
         "taskId": item.task_id,
         "parts": [part(piece) for piece in item.parts],
+        "referenceTaskIds": list(item.reference_task_ids) or None,
+        "metadata": item.metadata,
     }
-    if item.reference_task_ids:
-        document["referenceTaskIds"] = list(item.reference_task_ids)
-    if item.metadata is not None:
-        document["metadata"] = item.metadata
-    return document
+    return without_none(document)
 
 
 def artifact(item: Artifact) -> dict[str, Any]:
     """An artifact."""
-    return {"artifactId": item.artifact_id, "parts": [part(piece) for piece in item.parts]}
+    document: dict[str, Any] = {
+        "artifactId": item.artifact_id,
+        "name": item.name,
+        "description": item.description,
+        "parts": [part(piece) for piece in item.parts],
+        "metadata": item.metadata,
+    }
+    return without_none(document)
 
 
 def part(piece: Part) -> dict[str, Any]:
     """A part."""
     document: dict[str, Any]
+    metadata = piece.metadata
     match piece:
         case TextPart():
             document = {"kind": "text", "text": piece.text}
-        case DataPart():
+        case DataPart() if isinstance(piece.data, dict):
             document = {"kind": "data", "data": piece.data}
+        case DataPart():
+            document = {"kind": "data", "data": {"value": piece.data}}
+            metadata = (metadata or {}) | {BOXED: True}
         case FilePart():
             members = {
                 "bytes": piece.raw,
@@ -151,33 +151,14 @@ def part(piece: Part) -> dict[str, Any]:
                 "name": piece.filename,
                 "mimeType": piece.media_type,
             }
-            document = {"kind": "file", "file": {name: value for name, value in members.items() if value is not None}}
-    if piece.metadata is not None:
-        document["metadata"] = piece.metadata
-    return document
+            document = {"kind": "file", "file": without_none(members)}
+    return document if metadata is None else document | {"metadata": metadata}
 
 
-def _message(asked: _Message) -> Message:
-    if not asked.parts:
-        raise RpcError(INVALID_PARAMS, "Invalid params: a message has at least one part - at `$.message.parts`")
-    return Message(
-        Role.USER,
-        asked.message_id,
-        tuple(_part(piece) for piece in asked.parts),
-        asked.context_id or None,
-        asked.task_id or None,
-        tuple(asked.reference_task_ids or ()),
-        asked.metadata,
-    )
+def _about(item: StatusUpdate | ArtifactUpdate, kind: str) -> dict[str, Any]:
+    return {"kind": kind, "taskId": item.task_id, "contextId": item.context_id}
 
 
-def _part(asked: _Text | _Data | _File) -> Part:
-    match asked:
-        case _Text():
-            return TextPart(asked.text, asked.metadata)
-        case _Data():
-            return DataPart(asked.data, asked.metadata)
-        case _File(file=file):
-            if (file.bytes is None) == (file.uri is None):
-                raise RpcError(INVALID_PARAMS, "Invalid params: a file has either bytes or a uri")
-            return FilePart(file.bytes, file.uri, file.name, file.mimeType, asked.metadata)
+def _status(item: TaskView | StatusUpdate) -> dict[str, Any]:
+    status: dict[str, Any] = {"state": item.state.value, "timestamp": to_iso(item.updated_at)}
+    return status if item.message is None else status | {"message": message(item.message)}

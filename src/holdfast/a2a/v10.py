@@ -1,27 +1,60 @@
 """A2A 1.0 on the wire: ProtoJSON, where a member's name says what it is, null means absent, and states shout."""
 
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from holdfast.a2a.rpc import INVALID_PARAMS, RpcError
-from holdfast.a2a.shapes import Count, Name, read
+from holdfast.a2a.shapes import without_none
+from holdfast.a2a.v10_requests import (
+    STATES,
+    VERSION,
+    PartShape,
+    list_request,
+    part_in,
+    push_request,
+    push_set,
+    send_request,
+    task_request,
+)
 from holdfast.a2a.wire import (
     Artifact,
+    ArtifactUpdate,
     DataPart,
     FilePart,
     Message,
+    News,
     Operation,
     Part,
+    PushConfig,
     Role,
-    SendRequest,
-    TaskRequest,
+    Sent,
+    StatusUpdate,
+    TaskPage,
     TaskView,
     TextPart,
 )
-from holdfast.core import TaskState
 from holdfast.core.clock import to_iso
+
+__all__ = [
+    "NOTHING",
+    "OPERATIONS",
+    "VERSION",
+    "PartShape",
+    "artifact",
+    "list_request",
+    "message",
+    "news",
+    "page",
+    "part",
+    "part_in",
+    "push_config",
+    "push_configs",
+    "push_request",
+    "push_set",
+    "pushed",
+    "send_request",
+    "sent",
+    "task",
+    "task_request",
+]
 
 OPERATIONS = {
     "SendMessage": Operation.SEND,
@@ -29,84 +62,84 @@ OPERATIONS = {
     "GetTask": Operation.GET,
     "ListTasks": Operation.LIST,
     "CancelTask": Operation.CANCEL,
-    "SubscribeToTask": Operation.STREAM,
-    "CreateTaskPushNotificationConfig": Operation.PUSH,
-    "GetTaskPushNotificationConfig": Operation.PUSH,
-    "ListTaskPushNotificationConfigs": Operation.PUSH,
-    "DeleteTaskPushNotificationConfig": Operation.PUSH,
+    "SubscribeToTask": Operation.SUBSCRIBE,
+    "CreateTaskPushNotificationConfig": Operation.PUSH_SET,
+    "GetTaskPushNotificationConfig": Operation.PUSH_GET,
+    "ListTaskPushNotificationConfigs": Operation.PUSH_LIST,
+    "DeleteTaskPushNotificationConfig": Operation.PUSH_DELETE,
     "GetExtendedAgentCard": Operation.EXTENDED_CARD,
 }
 
-STATES = {state: "TASK_STATE_" + state.value.upper().replace("-", "_") for state in TaskState}
 ROLES = {Role.USER: "ROLE_USER", Role.AGENT: "ROLE_AGENT"}
 
-
-class PartShape(msgspec.Struct, rename="camel"):
-    """A part as it comes: one of text, raw, url and data."""
-
-    text: str | None = None
-    raw: str | None = None
-    url: str | None = None
-    data: Any | UnsetType = UNSET  # null is a value here, as nowhere else
-    filename: str | None = None
-    media_type: str | None = None
-    metadata: dict[str, Any] | None = None
+NOTHING: dict[str, Any] = {}
+"""The result of what has none."""
 
 
-class _Message(msgspec.Struct, rename="camel"):
-    role: Literal["ROLE_USER"]
-    message_id: Name
-    parts: list[PartShape]
-    context_id: str | None = None
-    task_id: str | None = None
-    reference_task_ids: list[str] | None = None
-    metadata: dict[str, Any] | None = None
-
-
-class _Configuration(msgspec.Struct, rename="camel"):
-    return_immediately: bool | None = None
-    history_length: Count | None = None
-
-
-class _Send(msgspec.Struct):
-    message: _Message
-    configuration: _Configuration | None = None
-
-
-class _Task(msgspec.Struct, rename="camel"):
-    id: Name
-    history_length: Count | None = None
-
-
-def send_request(params: dict[str, Any]) -> SendRequest:
-    """The params of `SendMessage`."""
-    asked = read(params, _Send)
-    configuration = asked.configuration or _Configuration()
-    return SendRequest(_message(asked.message), not configuration.return_immediately, configuration.history_length)
-
-
-def task_request(params: dict[str, Any]) -> TaskRequest:
-    """The params of `GetTask` and `CancelTask`."""
-    asked = read(params, _Task)
-    return TaskRequest(asked.id, asked.history_length)
-
-
-def sent(view: TaskView) -> dict[str, Any]:
+def sent(item: Sent) -> dict[str, Any]:
     """The result of `SendMessage`."""
-    return {"task": task(view)}
+    return news(item)
+
+
+def news(item: News) -> dict[str, Any]:
+    """An item of a stream."""
+    match item:
+        case TaskView():
+            return {"task": task(item)}
+        case Message():
+            return {"message": message(item)}
+        case StatusUpdate():
+            return {"statusUpdate": _place(item) | {"status": _status(item)}}
+        case ArtifactUpdate():
+            document = _place(item) | {"artifact": artifact(item.artifact)}
+            if item.append:
+                document["append"] = True
+            if item.last_chunk:
+                document["lastChunk"] = True
+            return {"artifactUpdate": document}
+
+
+def pushed(item: News, view: TaskView) -> dict[str, Any]:
+    """What is posted of a piece of news: the piece itself."""
+    return news(item)
 
 
 def task(view: TaskView) -> dict[str, Any]:
     """A task."""
-    status: dict[str, Any] = {"state": STATES[view.state], "timestamp": to_iso(view.updated_at)}
-    if view.message is not None:
-        status["message"] = message(view.message)
-    document: dict[str, Any] = {"id": view.task_id, "contextId": view.context_id, "status": status}
+    document: dict[str, Any] = {"id": view.task_id, "contextId": view.context_id, "status": _status(view)}
     if view.artifacts:
         document["artifacts"] = [artifact(item) for item in view.artifacts]
     if view.history:
         document["history"] = [message(item) for item in view.history]
     return document
+
+
+def page(found: TaskPage) -> dict[str, Any]:
+    """The result of `ListTasks`: every member is there, whatever its value."""
+    return {
+        "tasks": [task(view) for view in found.tasks],
+        "nextPageToken": found.next_page_token,
+        "pageSize": found.page_size,
+        "totalSize": found.total_size,
+    }
+
+
+def push_config(task_id: str, config: PushConfig) -> dict[str, Any]:
+    """Where a task's news are posted."""
+    document: dict[str, Any] = {
+        "taskId": task_id,
+        "id": config.config_id or task_id,
+        "url": config.url,
+        "token": config.token,
+    }
+    if config.scheme is not None:
+        document["authentication"] = without_none({"scheme": config.scheme, "credentials": config.credentials})
+    return without_none(document)
+
+
+def push_configs(task_id: str, configs: list[PushConfig]) -> dict[str, Any]:
+    """The result of `ListTaskPushNotificationConfigs`."""
+    return {"configs": [push_config(task_id, config) for config in configs]}
 
 
 def message(item: Message) -> dict[str, Any]:
@@ -117,17 +150,22 @@ def message(item: Message) -> dict[str, Any]:
         "taskId": item.task_id,
         "role": ROLES[item.role],
         "parts": [part(piece) for piece in item.parts],
+        "referenceTaskIds": list(item.reference_task_ids) or None,
+        "metadata": item.metadata,
     }
-    if item.reference_task_ids:
-        document["referenceTaskIds"] = list(item.reference_task_ids)
-    if item.metadata is not None:
-        document["metadata"] = item.metadata
-    return document
+    return without_none(document)
 
 
 def artifact(item: Artifact) -> dict[str, Any]:
     """An artifact."""
-    return {"artifactId": item.artifact_id, "parts": [part(piece) for piece in item.parts]}
+    document: dict[str, Any] = {
+        "artifactId": item.artifact_id,
+        "name": item.name,
+        "description": item.description,
+        "parts": [part(piece) for piece in item.parts],
+        "metadata": item.metadata,
+    }
+    return without_none(document)
 
 
 def part(piece: Part) -> dict[str, Any]:
@@ -139,39 +177,14 @@ def part(piece: Part) -> dict[str, Any]:
         case DataPart():
             members = {"data": piece.data}
         case FilePart():
-            named = {
-                "raw": piece.raw,
-                "url": piece.url,
-                "filename": piece.filename,
-                "mediaType": piece.media_type,
-            }
-            members = {name: value for name, value in named.items() if value is not None}
-    if piece.metadata is not None:
-        members["metadata"] = piece.metadata
-    return members
+            members = without_none({"raw": piece.raw, "url": piece.url, "filename": piece.filename})
+    return members | without_none({"mediaType": piece.media_type, "metadata": piece.metadata})
 
 
-def _message(asked: _Message) -> Message:
-    if not asked.parts:
-        raise RpcError(INVALID_PARAMS, "Invalid params: a message has at least one part - at `$.message.parts`")
-    return Message(
-        Role.USER,
-        asked.message_id,
-        tuple(part_in(piece) for piece in asked.parts),
-        asked.context_id or None,
-        asked.task_id or None,
-        tuple(asked.reference_task_ids or ()),
-        asked.metadata,
-    )
+def _place(item: StatusUpdate | ArtifactUpdate) -> dict[str, Any]:
+    return {"taskId": item.task_id, "contextId": item.context_id}
 
 
-def part_in(asked: PartShape) -> Part:
-    """The part that was sent; RpcError if it is none, or several."""
-    contents = [asked.text is not None, asked.raw is not None, asked.url is not None, asked.data is not UNSET]
-    if sum(contents) != 1:
-        raise RpcError(INVALID_PARAMS, "Invalid params: a part has exactly one of text, raw, url and data")
-    if asked.text is not None:
-        return TextPart(asked.text, asked.metadata)
-    if asked.data is not UNSET:
-        return DataPart(asked.data, asked.metadata)
-    return FilePart(asked.raw, asked.url, asked.filename, asked.media_type, asked.metadata)
+def _status(item: TaskView | StatusUpdate) -> dict[str, Any]:
+    status: dict[str, Any] = {"state": STATES[item.state], "timestamp": to_iso(item.updated_at)}
+    return status if item.message is None else status | {"message": message(item.message)}

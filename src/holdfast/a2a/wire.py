@@ -24,6 +24,7 @@ class TextPart:
 
     text: str
     metadata: dict[str, Any] | None = None
+    media_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,24 @@ class DataPart:
 
     data: Any
     metadata: dict[str, Any] | None = None
+    media_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file: its bytes as base64 text, or where it is."""
+    """A file: its bytes as base64 text, or where it is.
+
+    One that has been taken in also has the `digest` under which the store keeps its bytes, and their `size`; `raw`
+    is then left out until somebody is shown the part.
+    """
 
     raw: str | None = None
     url: str | None = None
     filename: str | None = None
     media_type: str | None = None
     metadata: dict[str, Any] | None = None
+    digest: str | None = None
+    size: int | None = None
 
 
 Part = TextPart | DataPart | FilePart
@@ -68,10 +76,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A result of a task."""
+    """A result of a task; one without an id is given one when it is recorded."""
 
-    artifact_id: str
     parts: tuple[Part, ...]
+    artifact_id: str = ""
+    name: str | None = None
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +100,57 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
+class StatusUpdate:
+    """News of a task's state; `final` if its stream ends with this."""
+
+    task_id: str
+    context_id: str
+    state: TaskState
+    updated_at: int
+    message: Message | None = None
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactUpdate:
+    """News of an artifact: all of it, or with `append` what is to be added to its parts."""
+
+    task_id: str
+    context_id: str
+    artifact: Artifact
+    append: bool = False
+    last_chunk: bool = False
+
+
+Sent = TaskView | Message
+"""What a message is answered with."""
+
+News = TaskView | Message | StatusUpdate | ArtifactUpdate
+"""What a stream is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushConfig:
+    """Where a task's news are to be posted, in the wire version that asked; an id that is None is the task's own."""
+
+    url: str
+    config_id: str | None = None
+    token: str | None = None
+    scheme: str | None = None
+    credentials: str | None = None
+    version: str = "1.0"
+
+
+@dataclass(frozen=True, slots=True)
 class SendRequest:
     """A message to be answered: wait for the end of its turn or not, with how much history."""
 
     message: Message
     wait: bool = True
     history_length: int | None = None
+    push: PushConfig | None = None
+    idempotency_key: str | None = None
+    """The sender's own name for this message: under it no other message is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +161,48 @@ class TaskRequest:
     history_length: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """A question for tasks, the last changed first; `changed_since` is in epoch milliseconds."""
+
+    context_id: str | None = None
+    state: TaskState | None = None
+    changed_since: int | None = None
+    page_size: int = 50
+    page_token: str = ""
+    history_length: int | None = None
+    artifacts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """Some tasks of a list; an empty token says that there are no more."""
+
+    tasks: tuple[TaskView, ...]
+    next_page_token: str
+    page_size: int
+    total_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PushRequest:
+    """A question about where a task's news are posted: to one place (`config_id`), or all."""
+
+    task_id: str
+    config_id: str | None = None
+
+
 class Operation(Enum):
     """What a method asks for, by whatever name a wire version calls it."""
 
     SEND = "send a message"
+    STREAM = "send a message and follow its task"
     GET = "get a task"
-    CANCEL = "cancel a task"
     LIST = "list tasks"
-    STREAM = "stream"
-    PUSH = "push notifications"
-    EXTENDED_CARD = "extended agent card"
+    CANCEL = "cancel a task"
+    SUBSCRIBE = "follow a task"
+    PUSH_SET = "have a task's news posted"
+    PUSH_GET = "get where a task's news are posted"
+    PUSH_LIST = "list where a task's news are posted"
+    PUSH_DELETE = "end the posting of a task's news"
+    EXTENDED_CARD = "get the extended agent card"

@@ -1,0 +1,139 @@
+"""How a message becomes a task: it is placed in its conversation, looked up, taken in and recorded, once.
+
+Nothing is recorded of a message that is refused. One that was here before, by its context, id and body, or by the key
+that its sender gave it, has its task already.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from holdfast.a2a import records, rpc
+from holdfast.a2a.files import Files
+from holdfast.a2a.names import delivery_key, session_key, task_prefix
+from holdfast.a2a.persist import until_written
+from holdfast.a2a.rpc import RpcError
+from holdfast.a2a.wire import Message
+from holdfast.core import IdSource, NewEvent, Task, TaskState, types
+from holdfast.core.errors import Conflict, IdempotencyConflict, NotFound, OutcomeUnknown
+from holdfast.core.ids import session_id_for
+from holdfast.store import Store
+from holdfast.store.tasks import Begun
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A message that may be recorded: in which session, if there is one yet, under which key, and the task that it
+    follows, if any."""
+
+    session_id: str | None
+    message: Message
+    context_id: str
+    key: str
+    prefix: str
+    followed: Task | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A message and its task; `run` says that its turn is for this caller to run."""
+
+    task: Task
+    message: Message
+    run: bool
+
+
+class Acceptance:
+    """Takes messages in for one agent."""
+
+    def __init__(self, store: Store, files: Files, *, agent: str, owner: str, ids: IdSource) -> None:
+        self._store = store
+        self._files = files
+        self._agent = agent
+        self._owner = owner
+        self._ids = ids
+
+    async def look(self, message: Message, followed: Task | None, own_key: str | None) -> Task | Offer:
+        """The task of a message that was here before, or the message as it can be recorded; RpcError if it cannot."""
+        placed = self._placed(message, followed)
+        context_id = placed.context_id or self._ids()
+        placed = replace(placed, context_id=context_id)
+        session_id = followed.session_id if followed else await self._routed(context_id)
+        key = own_key or delivery_key(placed)
+        prefix = task_prefix(placed) if own_key else ""
+        # Looked up first: it may be here again after its task has ended, or its file has gone.
+        known = None if session_id is None else await self._store.tasks.begun_by(session_id, key)
+        if known is not None:
+            return _same(known, prefix, key)
+        if followed is not None and followed.state.terminal:
+            said = f"Unsupported operation: the task has ended ({followed.state}); its context is open for a new one"
+            raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=followed.task_id, contextId=followed.context_id)
+        taken = replace(placed, parts=await self._files.take(placed.parts))
+        return Offer(session_id, taken, context_id, key, prefix, followed)
+
+    async def accept(self, offer: Offer) -> Accepted:
+        """Record the message with its task; the first task if it has come before after all."""
+        session_id = offer.session_id or await self._session(offer.context_id)
+        await self._files.attach(session_id, offer.message.parts, offer.key)
+        return await self._go_on(offer) or await self._begin(session_id, offer)
+
+    def _placed(self, message: Message, followed: Task | None) -> Message:
+        """The message with the context of the task that it follows."""
+        if followed is None:
+            return message
+        if message.context_id not in (None, followed.context_id):
+            raise RpcError(rpc.INVALID_PARAMS, "Invalid params: the task belongs to another context")
+        return replace(message, context_id=followed.context_id)
+
+    async def _routed(self, context_id: str) -> str | None:
+        """The session of a conversation, if it has begun."""
+        try:
+            return (await self._store.keys.get(session_key(self._agent, context_id))).session_id
+        except NotFound:
+            return None
+
+    async def _session(self, context_id: str) -> str:
+        key = session_key(self._agent, context_id)
+        entry = await self._store.keys.resolve(key, session_id=session_id_for(key), agent=self._agent)
+        return entry.session_id
+
+    async def _go_on(self, offer: Offer) -> Accepted | None:
+        """A task that asked back goes on with its answer; None if it does not ask, or no longer."""
+        followed = offer.followed
+        if followed is None or followed.state is not TaskState.INPUT_REQUIRED:
+            return None
+        event = NewEvent(types.MESSAGE, records.message_record(offer.message), idempotency_key=offer.key)
+        attempt = self._ids()
+        try:
+            begun = await _surely(
+                lambda: self._store.tasks.go_on(followed, event, owner=self._owner, idempotency_key=attempt)
+            )
+        except Conflict:
+            return None
+        return Accepted(begun.task, offer.message, not begun.replayed)
+
+    async def _begin(self, session_id: str, offer: Offer) -> Accepted:
+        """A turn has a task of its own: one that follows a running task runs after it and refers to it."""
+        task_id = offer.prefix + self._ids()
+        followed = () if offer.followed is None else (offer.followed.task_id,)
+        references = offer.message.reference_task_ids + followed
+        own = replace(offer.message, task_id=task_id, reference_task_ids=references)
+        event = NewEvent(types.MESSAGE, records.message_record(own), idempotency_key=offer.key)
+        begun = await _surely(
+            lambda: self._store.tasks.begin(session_id, task_id, offer.context_id, event, owner=self._owner)
+        )
+        return Accepted(_same(begun.task, offer.prefix, offer.key), own, not begun.replayed)
+
+
+async def _surely(write: Callable[[], Awaitable[Begun]]) -> Begun:
+    """What a write gives that may safely be tried again; a refusal is a refusal, an unknown outcome is made known."""
+    try:
+        return await write()
+    except OutcomeUnknown:
+        return await until_written(write)
+
+
+def _same(task: Task, prefix: str, key: str) -> Task:
+    """The task, if it is this message's."""
+    if not task.task_id.startswith(prefix):
+        raise IdempotencyConflict(f"{key!r} was used before, for another message", task_id=task.task_id)
+    return task

@@ -1,0 +1,82 @@
+"""From an operation and its params to the turns, and back to a result in the version that asked."""
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.a2a import v10
+from holdfast.a2a.card import Form
+from holdfast.a2a.rpc import Call
+from holdfast.a2a.shapes import invalid
+from holdfast.a2a.turns import Turns
+from holdfast.a2a.versions import Wire, wire_for
+from holdfast.a2a.wire import News, Operation, PushRequest
+
+STREAMS = frozenset({Operation.STREAM, Operation.SUBSCRIBE})
+
+Cards = Callable[[Form], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call in the version that it speaks."""
+
+    wire: Wire
+    operation: Operation
+    params: dict[str, Any]
+
+    @property
+    def streams(self) -> bool:
+        """Whether it is answered with a stream."""
+        return self.operation in STREAMS
+
+
+def asked(call: Call, version: str) -> Asked:
+    """What a call means; RpcError if it means nothing in its version."""
+    wire = wire_for(version, call.method)
+    return Asked(wire, wire.OPERATIONS[call.method], call.params)
+
+
+def follow(turns: Turns, asked: Asked) -> AsyncGenerator[News]:
+    """The news that were asked for."""
+    if asked.operation is Operation.STREAM:
+        return turns.stream(asked.wire.send_request(asked.params))
+    return turns.subscribe(asked.wire.task_request(asked.params))
+
+
+async def perform(turns: Turns, asked: Asked, cards: Cards) -> Any:
+    """The result of what is answered at once."""
+    wire, params = asked.wire, asked.params
+    match asked.operation:
+        case Operation.SEND:
+            return wire.sent(await turns.send(wire.send_request(params)))
+        case Operation.GET:
+            return wire.task(await turns.get(wire.task_request(params)))
+        case Operation.LIST:  # of version 1.0 only
+            return v10.page(await turns.list(v10.list_request(params)))
+        case Operation.CANCEL:
+            return wire.task(await turns.cancel(wire.task_request(params)))
+        case Operation.EXTENDED_CARD:
+            return cards("1.0" if wire is v10 else "0.3")
+        case Operation.STREAM | Operation.SUBSCRIBE:
+            raise AssertionError("streams are followed")
+        case operation:
+            return await _push(turns, wire, operation, params)
+
+
+async def _push(turns: Turns, wire: Wire, operation: Operation, params: dict[str, Any]) -> Any:
+    """The result of what is asked about the posting of a task's news; RpcError if the agent has no such task."""
+    if operation is Operation.PUSH_SET:
+        task_id, config = wire.push_set(params)
+        await turns.known(task_id)
+        return wire.push_config(task_id, await turns.configs.set(task_id, config))
+    request = wire.push_request(params)
+    await turns.known(request.task_id)
+    if operation is Operation.PUSH_LIST:
+        return wire.push_configs(request.task_id, await turns.configs.list(PushRequest(request.task_id)))
+    if operation is Operation.PUSH_GET:
+        return wire.push_config(request.task_id, await turns.configs.get(request))
+    if request.config_id is None:
+        raise invalid("say which of the task's push notification configs is to go")
+    await turns.configs.delete(request)
+    return wire.NOTHING

@@ -1,0 +1,193 @@
+"""Push notifications: where clients want the news of a task to be posted, and the posting.
+
+No turn waits for it: news are put into an outbox for each place, and posted from there one after the other, with a few
+tries each. A place that does not take them costs its own news only. The URL is checked when it is set and again at
+every try.
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+from holdfast.a2a import rpc
+from holdfast.a2a.files import Files
+from holdfast.a2a.persist import until_written
+from holdfast.a2a.posting import Poster
+from holdfast.a2a.rpc import RpcError
+from holdfast.a2a.showing import shown, shown_task
+from holdfast.a2a.url_guard import UrlGuard
+from holdfast.a2a.versions import WIRES
+from holdfast.a2a.wire import News, PushConfig, PushRequest, TaskView
+from holdfast.core import HoldfastError, strict_json
+from holdfast.core.errors import NotFound
+from holdfast.store import Store
+from holdfast.store.push_configs import StoredPushConfig
+
+MOST_WAITING = 1_000
+"""News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
+MAX_SECRET = 4_096
+
+VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
+SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
+
+log = logging.getLogger("holdfast.a2a")
+
+
+class PushConfigs:
+    """Where the news of one tenant's tasks are posted; that a task is the agent's is the caller's business."""
+
+    def __init__(self, store: Store, guard: UrlGuard) -> None:
+        self._store = store
+        self._guard = guard
+
+    async def check(self, config: PushConfig) -> None:
+        """RpcError or RefusedUrl if news cannot be posted there."""
+        _check_headers(config)
+        await self._guard.check(config.url)
+
+    async def set(self, task_id: str, config: PushConfig) -> PushConfig:
+        """Have news posted from now on; the configuration with its id, which is the task's own if it was given none."""
+        await self.check(config)
+        stored = StoredPushConfig(
+            task_id,
+            config.config_id or task_id,
+            config.url,
+            config.token,
+            config.scheme,
+            config.credentials,
+            config.version,
+        )
+        await self._store.push_configs.put(stored)
+        return _config(stored)
+
+    async def get(self, request: PushRequest) -> PushConfig:
+        """One of a task, without an id that of the task's own id, or the oldest; TASK_NOT_FOUND if there is none."""
+        found = await self._store.push_configs.list(request.task_id)
+        wanted = request.config_id or request.task_id
+        chosen = next((config for config in found if config.config_id == wanted), None)
+        if chosen is None and request.config_id is None:
+            chosen = next(iter(found), None)
+        if chosen is None:
+            said = "Task not found: it has no such push notification config"
+            raise RpcError(rpc.TASK_NOT_FOUND, said, taskId=request.task_id)
+        return _config(chosen)
+
+    async def list(self, request: PushRequest) -> "list[PushConfig]":
+        """All of a task, the oldest first."""
+        return [_config(stored) for stored in await self._store.push_configs.list(request.task_id)]
+
+    async def delete(self, request: PushRequest) -> None:
+        """Have nothing posted there any more; nothing happens if nothing was."""
+        await self._store.push_configs.delete(request.task_id, request.config_id or request.task_id)
+
+
+@dataclass(slots=True)
+class _Outbox:
+    """What waits to be posted to one place, and who posts it."""
+
+    waiting: "deque[tuple[TaskView, News]]" = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    work: "asyncio.Task[None] | None" = None
+
+
+class Push:
+    """Posts the news of one tenant's tasks; with `files`, what is posted has the bytes of the files in it."""
+
+    def __init__(
+        self, store: Store, guard: UrlGuard, *, files: Files | None = None, poster: Poster | None = None
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._poster = poster or Poster(guard)
+        self._boxes: dict[tuple[str, str | None], _Outbox] = {}
+        self._closed = False
+
+    def notify(self, task: TaskView, news: News) -> None:
+        """Have news posted to wherever they are wanted; `task` is how it stands with them. Waits for nothing."""
+        self._put((task.task_id, None), task, news)
+
+    async def close(self, grace_seconds: float = 0) -> None:
+        """Give what waits the grace, then drop it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_seconds):
+                while work := self._work():
+                    await asyncio.wait(work)
+        self._closed = True
+        left = self._work()
+        for each in left:
+            each.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        if left:
+            log.warning("the server stops: the last news of some tasks were not posted (%d)", len(left))
+
+    def _work(self) -> "set[asyncio.Task[None]]":
+        return {box.work for box in self._boxes.values() if box.work is not None}
+
+    def _put(self, name: tuple[str, str | None], task: TaskView, news: News) -> None:
+        """Let news wait in an outbox; one without a configuration's id is where they wait to be looked at."""
+        if self._closed:
+            return
+        box = self._boxes.setdefault(name, _Outbox())
+        if len(box.waiting) == MOST_WAITING:
+            log.warning("task %s has more news than can be posted: the oldest are dropped", task.task_id)
+        box.waiting.append((task, news))
+        if box.work is None:
+            box.work = asyncio.create_task(self._empty(name, box))
+
+    async def _empty(self, name: tuple[str, str | None], box: _Outbox) -> None:
+        task_id, config_id = name
+        try:
+            while box.waiting:
+                if config_id is None:
+                    await self._sort(task_id, box)
+                else:
+                    await self._post(task_id, config_id, box)
+        except HoldfastError as error:
+            log.warning("news of task %s are not posted: %s", task_id, error)
+        except Exception:
+            log.exception("news of task %s are not posted: a defect of ours", task_id)
+        finally:
+            if self._boxes.get(name) is box:
+                del self._boxes[name]
+
+    async def _sort(self, task_id: str, box: _Outbox) -> None:
+        """Hand what waits to be looked at to every place that wants it."""
+        configs = await until_written(lambda: self._store.push_configs.list(task_id))
+        while box.waiting:
+            item = box.waiting.popleft()
+            for config in configs:
+                self._put((task_id, config.config_id), *item)
+
+    async def _post(self, task_id: str, config_id: str, box: _Outbox) -> None:
+        """Post the oldest that waits; if that does not succeed, only the newest of the others is still tried."""
+        try:
+            config = await until_written(lambda: self._store.push_configs.get(task_id, config_id))
+        except NotFound:
+            box.waiting.clear()
+            return
+        task, news = box.waiting.popleft()
+        if self._files is not None:
+            task, news = await shown_task(self._files, task), await shown(self._files, news)
+        body = strict_json.encode(WIRES[config.version].pushed(news, task))
+        if not await self._poster.post(config, body):
+            while len(box.waiting) > 1:
+                box.waiting.popleft()
+
+
+def _config(stored: StoredPushConfig) -> PushConfig:
+    return PushConfig(
+        stored.url, stored.config_id, stored.token, stored.scheme, stored.credentials, version=stored.version
+    )
+
+
+def _check_headers(config: PushConfig) -> None:
+    """RpcError if what is to be sent as a header could be more than one."""
+    for what, text, shape in (
+        ("token", config.token, VISIBLE),
+        ("scheme", config.scheme, SCHEME),
+        ("credentials", config.credentials, VISIBLE),
+    ):
+        if text is not None and (len(text) > MAX_SECRET or not shape.match(text)):
+            raise RpcError(rpc.INVALID_PARAMS, f"Invalid params: the {what} of a push config must be plain ASCII")

@@ -1,0 +1,148 @@
+"""What a handler may put out: text, artifacts, statuses, a question back, a plain reply."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.a2a.harness import Client, Conducted, running, sending, until, words
+
+from holdfast.a2a import DataPart, FilePart, TextPart
+from holdfast.a2a.handler import InputRequired, Reply, Status
+from holdfast.a2a.wire import Artifact
+from holdfast.store import Store
+
+
+async def ask(client: Client, text: str, message_id: str = "m", context_id: str | None = "c", **more: Any) -> Any:
+    """A message in version 1.0; the result, or the error."""
+    answer = await client.call("SendMessage", sending(text, context_id, message_id, **more), "1.0")
+    return answer.get("result", answer.get("error"))
+
+
+async def test_pieces_of_text_are_one_artifact(store: Store) -> None:
+    agent = Conducted()
+    agent.put("one ", "", "two", None)
+    async with running(store, agent) as client:
+        task = (await ask(client, "hi"))["task"]
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert words(task) == "one two"
+    assert len(task["artifacts"]) == 1
+
+
+async def test_artifacts_keep_their_names_types_and_order_and_the_conversation_knows_them(
+    store: Store, tmp_path: Path
+) -> None:
+    agent = Conducted()
+    raw = base64.b64encode(b"\x00\x01bytes").decode()
+    agent.put(
+        "words",
+        Artifact((DataPart({"whole": 1, "part": 1.5}),), name="numbers", description="two of them"),
+        Artifact((FilePart(raw=raw, filename="a.bin", media_type="application/x-thing"),), "own-id"),
+        None,
+        "next",
+        None,
+    )
+    async with running(store, agent, workspace=tmp_path) as client:
+        task = (await ask(client, "hi", "m1"))["task"]
+        numbers, file, text = task["artifacts"]
+        assert numbers["name"] == "numbers"
+        assert numbers["description"] == "two of them"
+        assert numbers["parts"] == [{"data": {"whole": 1, "part": 1.5}}]
+        assert isinstance(numbers["parts"][0]["data"]["whole"], int)
+        assert file["artifactId"] == "own-id"
+        assert file["parts"] == [{"raw": raw, "filename": "a.bin", "mediaType": "application/x-thing"}]
+        assert text["parts"] == [{"text": "words"}]
+        await ask(client, "and now?", "m2")
+        past = agent.turns[1].history
+        assert [said.text for said in past] == ["hi", "", "", "words"]
+        assert past[1].parts == (DataPart({"whole": 1, "part": 1.5}),)
+        assert [await file.read() for file in past[2].attachments] == [b"\x00\x01bytes"]
+
+
+async def test_a_status_is_told_and_is_no_part_of_the_answer(store: Store) -> None:
+    agent = Conducted()
+    async with running(store, agent) as client:
+        async with client.stream("SendStreamingMessage", sending("hi")) as stream:
+            task = (await stream.next())["task"]
+            assert (await stream.next())["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
+            agent.put(Status("looking things up"))
+            told = (await stream.next())["statusUpdate"]["status"]
+            assert told["state"] == "TASK_STATE_WORKING"
+            assert told["message"]["parts"] == [{"text": "looking things up"}]
+            now = (await client.call("GetTask", {"id": task["id"]}, "1.0"))["result"]
+            assert now["status"]["message"]["parts"] == [{"text": "looking things up"}]
+            agent.put("done", None)
+            await stream.rest()
+        agent.put("again", None)
+        await ask(client, "what was that?", "m2")
+    assert [said.text for said in agent.turns[1].history] == ["hi", "done"]
+
+
+async def test_a_question_back_rests_and_its_answer_goes_on_with_the_same_task(store: Store) -> None:
+    agent = Conducted()
+    async with running(store, agent) as client:
+        agent.put("I can do that. ", InputRequired("Which colour?"))
+        asked = (await ask(client, "paint it", "m1"))["task"]
+        assert asked["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+        assert asked["status"]["message"]["parts"] == [{"text": "Which colour?"}]
+        agent.put("painted", None)
+        done = (await ask(client, "blue", "m2", None, taskId=asked["id"]))["task"]
+        assert (done["id"], done["contextId"]) == (asked["id"], "c")
+        assert done["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert [said["parts"][0]["text"] for said in done["history"]] == [
+            "paint it",
+            "I can do that. ",
+            "Which colour?",
+            "blue",
+        ]
+        assert [said.text for said in agent.turns[1].history] == ["paint it", "I can do that. ", "Which colour?"]
+        assert agent.turns[1].text == "blue"
+        # Delivered once more, it is the same message; another one finds the task ended.
+        again = (await ask(client, "blue", "m2", None, taskId=asked["id"]))["task"]
+        assert again == done
+        assert len(agent.turns) == 2
+        error = await ask(client, "green", "m3", None, taskId=asked["id"])
+        assert error["code"] == -32004
+
+
+async def test_a_task_that_asks_back_can_be_cancelled(store: Store) -> None:
+    agent = Conducted()
+    async with running(store, agent) as client:
+        agent.put(InputRequired("Which colour?"))
+        asked = (await ask(client, "paint it", "m1"))["task"]
+        ended = (await client.call("CancelTask", {"id": asked["id"]}, "1.0"))["result"]
+        assert ended["status"]["state"] == "TASK_STATE_CANCELED"
+        assert (await ask(client, "blue", "m2", None, taskId=asked["id"]))["code"] == -32004
+
+
+@pytest.mark.parametrize("version", ["1.0", None])
+async def test_a_reply_is_a_message_and_its_task_is_still_there(store: Store, version: str | None) -> None:
+    agent = Conducted()
+    agent.put(Reply((TextPart("just this"),)), "not heard any more", None)
+    async with running(store, agent) as client:
+        if version:
+            reply = (await ask(client, "hi", "m1"))["message"]
+            part, method = {"text": "just this"}, "GetTask"
+        else:
+            reply = await client.send("hi", message_id="m1")
+            assert reply["kind"] == "message"
+            part, method = {"kind": "text", "text": "just this"}, "tasks/get"
+        assert reply["parts"] == [part]
+        assert reply["contextId"] == "c"
+        task = (await client.call(method, {"id": reply["taskId"]}, version))["result"]
+        assert task["status"]["message"]["parts"] == [part]
+        assert not task.get("artifacts")
+
+
+async def test_what_no_handler_may_put_out_fails_the_task(store: Store) -> None:
+    agent = Conducted()
+    agent.put("a piece", 7, None)  # type: ignore[arg-type]
+    async with running(store, agent) as client:
+        task = (await ask(client, "hi"))["task"]
+        assert task["status"]["state"] == "TASK_STATE_FAILED"
+        assert "TypeError" in task["status"]["message"]["parts"][0]["text"]
+
+        async def rested() -> bool:
+            return not agent.interrupted
+
+        await until(rested)

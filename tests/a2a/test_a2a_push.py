@@ -1,0 +1,344 @@
+"""Push notifications: news are posted in order, in the version that asked, and nobody waits for it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.a2a.webhooks import SECONDS, Hook, certificate_for, listening
+
+from holdfast.a2a.files import Files
+from holdfast.a2a.posting import TRIES, Poster
+from holdfast.a2a.push import Push, PushConfigs
+from holdfast.a2a.rpc import INVALID_PARAMS, TASK_NOT_FOUND, RpcError
+from holdfast.a2a.url_guard import RefusedUrl, UrlGuard, look_up
+from holdfast.a2a.wire import (
+    Artifact,
+    ArtifactUpdate,
+    FilePart,
+    Message,
+    PushConfig,
+    PushRequest,
+    Role,
+    StatusUpdate,
+    TaskView,
+    TextPart,
+)
+from holdfast.core import TaskState
+from holdfast.core.errors import TooLarge
+from holdfast.store import NewEvent, Store
+
+MOST = 20
+OPEN = ["127.0.0.1", "hook.test", "other.test"]
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    return ["127.0.0.1"] if host.endswith(".test") else await look_up(host, port)
+
+
+@pytest.fixture
+async def hook() -> AsyncIterator[Hook]:
+    async with listening() as made:
+        yield made
+
+
+@pytest.fixture
+def guard() -> UrlGuard:
+    return UrlGuard(OPEN, resolve=resolve)
+
+
+@pytest.fixture
+async def push(store: Store, guard: UrlGuard) -> AsyncIterator[Push]:
+    made = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def configs(store: Store, guard: UrlGuard) -> PushConfigs:
+    await begin(store, "t1")
+    return PushConfigs(store, guard)
+
+
+async def begin(store: Store, task_id: str) -> None:
+    await store.tasks.begin("s", task_id, "c", NewEvent("message", {"taskId": task_id}), owner="me")
+
+
+def at(hook: Hook, path: str = "/hook", host: str = "127.0.0.1", version: str = "1.0", **more: str) -> PushConfig:
+    return PushConfig(f"http://{host}:{hook.port}{path}", version=version, **more)
+
+
+def view(state: TaskState = TaskState.WORKING, task_id: str = "t1", *artifacts: Artifact) -> TaskView:
+    return TaskView(task_id, "c", state, 1_700_000_000_000, artifacts=artifacts)
+
+
+def status(state: TaskState = TaskState.WORKING, text: str | None = None, task_id: str = "t1") -> StatusUpdate:
+    said = None if text is None else Message(Role.AGENT, "m", (TextPart(text),), "c", task_id)
+    return StatusUpdate(task_id, "c", state, 1_700_000_000_000, said)
+
+
+def texts(hook: Hook) -> list[str]:
+    """The words of the statuses that came, in order."""
+    said = [posted.body["statusUpdate"]["status"]["message"] for posted in hook.posted]
+    return [message["parts"][0]["text"] for message in said]
+
+
+async def idle(push: Push) -> None:
+    """Wait until nothing waits to be posted any more."""
+    async with asyncio.timeout(SECONDS):
+        while push._boxes:
+            await asyncio.sleep(0.005)
+
+
+async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: PushConfigs, hook: Hook) -> None:
+    await configs.set("t1", at(hook, "/new?x=1", config_id="new", token="t0k", scheme="Bearer", credentials="a b"))
+    await configs.set("t1", at(hook, "/old", version="0.3", config_id="old"))
+    artifact = Artifact((TextPart("hello"),), "a1")
+    push.notify(view(), status())
+    push.notify(view(TaskState.WORKING, "t1", artifact), ArtifactUpdate("t1", "c", artifact))
+    push.notify(view(TaskState.COMPLETED, "t1", artifact), status(TaskState.COMPLETED))
+    posted = await hook.came(6)
+    new = [each for each in posted if each.target == "/new?x=1"]
+    old = [each for each in posted if each.target == "/old"]
+    assert [next(iter(each.body)) for each in new] == ["statusUpdate", "artifactUpdate", "statusUpdate"]
+    assert new[2].body["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert [each.body["kind"] for each in old] == ["task"] * 3
+    assert [each.body["status"]["state"] for each in old] == ["working", "working", "completed"]
+    assert ["artifacts" in each.body for each in old] == [False, True, True]
+    head = new[0].headers
+    assert (head["x-a2a-notification-token"], head["authorization"]) == ("t0k", "Bearer a b")
+    assert (head["content-type"], head["host"]) == ("application/json", f"127.0.0.1:{hook.port}")
+    assert not {"x-a2a-notification-token", "authorization"} & set(old[0].headers)
+
+
+async def test_files_in_news_have_their_bytes(
+    store: Store, guard: UrlGuard, configs: PushConfigs, hook: Hook, tmp_path: Path
+) -> None:
+    files = Files(store, tmp_path)
+    artifact = Artifact(await files.take([FilePart("aGVsbG8=", filename="a.txt")]), "a1")
+    await configs.set("t1", at(hook, "/new", config_id="new"))
+    await configs.set("t1", at(hook, "/old", version="0.3", config_id="old"))
+    push = Push(store, guard, files=files)
+    push.notify(view(TaskState.WORKING, "t1", artifact), ArtifactUpdate("t1", "c", artifact))
+    await push.close(SECONDS)
+    bodies = {posted.target: posted.body for posted in hook.posted}
+    assert bodies["/new"]["artifactUpdate"]["artifact"]["parts"][0]["raw"] == "aGVsbG8="
+    assert bodies["/old"]["artifacts"][0]["parts"][0]["file"]["bytes"] == "aGVsbG8="
+
+
+async def test_each_place_gets_its_news_in_order(push: Push, configs: PushConfigs, hook: Hook) -> None:
+    await configs.set("t1", at(hook))
+    hook.answers = ["500 No", "429 No", "503 No"]
+    expected = [f"n{n}" for n in range(30)]
+    for text in expected:
+        push.notify(view(), status(text=text))
+        if text in {"n3", "n9"}:
+            await hook.came(1)
+    await hook.came(33)
+    assert texts(hook) == ["n0"] * 3 + expected
+
+
+async def test_a_place_that_fails_costs_its_own_news_only(
+    push: Push, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening() as dead:
+        dead.answers = ["500 No"] * TRIES * 2
+        await configs.set("t1", at(dead, config_id="dead", token="s3cret"))
+        await configs.set("t1", at(hook, config_id="good"))
+        for n in range(10):
+            push.notify(view(), status(text=f"n{n}"))
+        await idle(push)
+        assert texts(hook) == [f"n{n}" for n in range(10)]
+        assert texts(dead) == ["n0"] * TRIES + ["n9"] * TRIES, "after a failure only the newest is still tried"
+        assert "500" in caplog.text
+        assert "s3cret" not in caplog.text
+        dead.posted.clear()
+        push.notify(view(TaskState.COMPLETED), status(TaskState.COMPLETED, "end"))
+        await idle(push)
+        assert texts(dead) == ["end"]
+
+
+@pytest.mark.parametrize("answer", ["302 Found\r\nLocation: http://127.0.0.1:1/", "307 Go\r\nLocation: /x", "404 No"])
+async def test_redirects_and_refusals_are_the_end(
+    push: Push, configs: PushConfigs, hook: Hook, answer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await configs.set("t1", at(hook))
+    hook.answers = [answer]
+    push.notify(view(), status(text="one"))
+    await idle(push)
+    assert len(hook.posted) == 1
+    assert answer[:3] in caplog.text
+    push.notify(view(), status(text="two"))
+    await hook.came(2)
+
+
+async def test_nobody_who_listens_is_a_warning(
+    push: Push, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening() as closed:
+        pass
+    await configs.set("t1", at(closed))
+    push.notify(view(), status())
+    await idle(push)
+    assert f"after {TRIES} tries" in caplog.text
+
+
+async def test_a_place_that_never_answers_holds_up_nobody(
+    push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.a2a.push.MOST_WAITING", MOST)
+    async with listening() as stuck:
+        stuck.hold = asyncio.Event()
+        await configs.set("t1", at(stuck, config_id="stuck"))
+        await configs.set("t1", at(hook, config_id="good"))
+        for n in range(MOST + 50):
+            push.notify(view(), status(text=f"n{n}"))
+        await hook.came(MOST)
+        await push.close()
+        assert not push._boxes
+        stuck.hold.set()
+        push.notify(view(), status(text="after the end"))
+        assert not push._boxes
+    assert texts(hook)[-1] == f"n{MOST + 49}", "what was dropped are the oldest"
+
+
+async def test_the_stop_gives_a_grace(
+    store: Store, guard: UrlGuard, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    await configs.set("t1", at(hook))
+    push = Push(store, guard)
+    for n in range(5):
+        push.notify(view(), status(text=f"n{n}"))
+    await push.close(SECONDS)
+    assert texts(hook) == [f"n{n}" for n in range(5)]
+    assert not caplog.records
+
+
+async def test_an_address_is_checked_again_at_every_post(
+    store: Store, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    addresses = ["93.184.216.34"]
+
+    async def rebinding(host: str, _port: int) -> list[str]:
+        return list(addresses)
+
+    guard = UrlGuard(resolve=rebinding)
+    await PushConfigs(store, guard).set("t1", at(hook, host="rebinding.test"))
+    addresses[:] = ["127.0.0.1"]
+    push = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    push.notify(view(), status())
+    await idle(push)
+    assert hook.posted == []
+    assert "not public" in caplog.text
+
+
+async def test_the_post_goes_to_the_address_that_was_checked(store: Store, configs: PushConfigs, hook: Hook) -> None:
+    asked: list[str] = []
+
+    async def once(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    guard = UrlGuard(OPEN, resolve=once)
+    await PushConfigs(store, guard).set("t1", at(hook, host="hook.test"))
+    push = Push(store, guard)
+    push.notify(view(), status())
+    (posted,) = await hook.came(1)
+    await idle(push)
+    assert posted.headers["host"] == f"hook.test:{hook.port}"
+    assert asked == ["hook.test", "hook.test"], "nobody but the guard looks up a name that only the guard knows"
+
+
+async def test_a_certificate_must_be_the_hosts(
+    store: Store, guard: UrlGuard, configs: PushConfigs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server_tls, trusting = certificate_for("hook.test", tmp_path)
+    async with listening(server_tls) as hook:
+        push = Push(store, guard, poster=Poster(guard, first_pause=0.001, tls=trusting))
+        for host in ("hook.test", "other.test"):
+            config = at(hook, "/" + host, host, config_id=host)
+            await configs.set("t1", replace(config, url=config.url.replace("http:", "https:")))
+        push.notify(view(), status())
+        await idle(push)
+        assert [posted.target for posted in hook.posted] == ["/hook.test"]
+        assert hook.posted[0].headers["host"] == f"hook.test:{hook.port}"
+        assert "certificate" in caplog.text.lower()
+        hook.posted.clear()
+        distrusting = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+        distrusting.notify(view(), status())
+        await idle(distrusting)
+        assert hook.posted == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"token": "a\r\nX: y"},
+        {"token": ""},
+        {"token": "ü"},
+        {"scheme": "Bearer x"},
+        {"scheme": "Bearer", "credentials": "x\ny"},
+        {"scheme": "Bearer", "credentials": "x" * 5000},
+    ],
+)
+async def test_what_is_no_header_is_refused(
+    store: Store, configs: PushConfigs, hook: Hook, wrong: dict[str, str]
+) -> None:
+    with pytest.raises(RpcError) as caught:
+        await configs.set("t1", at(hook, **wrong))
+    assert caught.value.code == INVALID_PARAMS
+    assert await configs.list(PushRequest("t1")) == []
+
+
+async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: PushConfigs, hook: Hook) -> None:
+    strict = PushConfigs(store, UrlGuard())
+    with pytest.raises(RefusedUrl):
+        await strict.set("t1", at(hook))
+    with pytest.raises(RefusedUrl):
+        await strict.check(at(hook))
+    assert await configs.list(PushRequest("t1")) == []
+
+
+async def test_a_task_has_several_places(configs: PushConfigs, hook: Hook, store: Store) -> None:
+    with pytest.raises(RpcError) as caught:
+        await configs.get(PushRequest("t1"))
+    assert caught.value.code == TASK_NOT_FOUND
+    first = await configs.set("t1", at(hook, "/b", config_id="b", version="0.3"))
+    assert await configs.get(PushRequest("t1")) == first == at(hook, "/b", config_id="b", version="0.3")
+    own = await configs.set("t1", at(hook, "/own"))
+    assert own.config_id == "t1"
+    assert await configs.get(PushRequest("t1")) == own
+    again = await configs.set("t1", at(hook, "/again"))
+    assert {config.config_id for config in await configs.list(PushRequest("t1"))} == {"b", "t1"}
+    assert await configs.get(PushRequest("t1", "t1")) == again
+    for n in range(8):
+        await configs.set("t1", at(hook, config_id=f"n{n}"))
+    with pytest.raises(TooLarge):
+        await configs.set("t1", at(hook, config_id="one too many"))
+    for _ in range(2):
+        await configs.delete(PushRequest("t1", "b"))
+    with pytest.raises(RpcError):
+        await configs.get(PushRequest("t1", "b"))
+
+
+async def test_what_was_deleted_gets_nothing_more(push: Push, configs: PushConfigs, hook: Hook) -> None:
+    hook.hold = asyncio.Event()
+    await configs.set("t1", at(hook))
+    for n in range(5):
+        push.notify(view(), status(text=f"n{n}"))
+    await hook.came(1)
+    await configs.delete(PushRequest("t1"))
+    hook.hold.set()
+    await idle(push)
+    assert texts(hook) == ["n0"]
+
+
+async def test_a_task_without_places_costs_nothing(
+    push: Push, configs: PushConfigs, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    push.notify(view(), status())
+    await idle(push)
+    assert not caplog.records

@@ -1,0 +1,117 @@
+"""A turn that a process died in: begun again where the agent allows it, a few times, and never after an answer."""
+
+from pathlib import Path
+
+import pytest
+from tests.a2a.harness import Conducted, running, sending, until, words
+
+from holdfast.a2a import names, records
+from holdfast.a2a.wire import Message, Role, TextPart
+from holdfast.core import NewEvent, Task, TaskState, types
+from holdfast.store import Store, open_store
+
+KEY = names.session_key("main", "c")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (0.0, 0.0, 0.0))
+
+
+def said(role: Role, text: str) -> NewEvent:
+    """A message of the task."""
+    return NewEvent(types.MESSAGE, records.message_record(Message(role, f"m-{text}", (TextPart(text),), "c", "t")))
+
+
+async def left_behind(store: Store, *more: NewEvent, tries: int = 0) -> Task:
+    """A turn as a process leaves it that dies in it."""
+    entry = await store.keys.resolve(KEY, session_id="s")
+    begun = await store.tasks.begin(entry.session_id, "t", "c", said(Role.USER, "hi"), owner="dead")
+    changes = {"messageSeq": 1, "lastSeq": 1} | ({"tries": tries} if tries else {})
+    return await store.tasks.update(begun.task, TaskState.WORKING, changes, messages=more)
+
+
+async def state(store: Store) -> TaskState:
+    return (await store.tasks.get("t")).state
+
+
+async def test_it_is_begun_again_and_knows_it(store: Store, tmp_path: Path) -> None:
+    await left_behind(store)
+    agent = Conducted()
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path) as client:
+        async with client.stream("SubscribeToTask", {"id": "t"}) as stream:
+            note = (await stream.next())["task"]["status"].get("message")
+            agent.put("answered", None)
+            rest = await stream.rest()
+        assert rest[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+        task = (await client.call("GetTask", {"id": "t"}, "1.0"))["result"]
+    assert words(task) == "answered"
+    assert [(turn.text, turn.interrupted, turn.history) for turn in agent.turns] == [("hi", True, ())]
+    assert note is None or "begun again" in note["parts"][0]["text"]
+
+
+async def test_without_leave_it_fails_and_its_followers_end(store: Store) -> None:
+    await left_behind(store)
+    agent = Conducted()
+    async with running(store, agent, alone=True):
+
+        async def failed() -> bool:
+            return await state(store) is TaskState.FAILED
+
+        await until(failed)
+    assert agent.turns == []
+
+
+@pytest.mark.parametrize(("tries", "begun"), [(1, True), (2, True), (3, False)])
+async def test_it_is_begun_three_times_more_at_most(store: Store, tries: int, begun: bool, tmp_path: Path) -> None:
+    await left_behind(store, tries=tries)
+    agent = Conducted()
+    agent.put("answered", None)
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
+
+        async def ended() -> bool:
+            return (await state(store)).terminal
+
+        await until(ended)
+    assert await state(store) is (TaskState.COMPLETED if begun else TaskState.FAILED)
+    assert len(agent.turns) == begun
+    assert records.tries(await store.tasks.get("t")) == tries + begun
+
+
+async def test_after_the_agent_has_said_something_it_is_not_begun_again(store: Store, tmp_path: Path) -> None:
+    await left_behind(store, said(Role.AGENT, "a first result"))
+    agent = Conducted()
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
+
+        async def failed() -> bool:
+            return await state(store) is TaskState.FAILED
+
+        await until(failed)
+    assert agent.turns == []
+
+
+async def test_who_followed_it_on_another_gateway_sees_its_end(postgres_url: str, tmp_path: Path) -> None:
+    async with await open_store(postgres_url) as here, await open_store(postgres_url) as there:
+        await there.tasks.beat("dead", 1_500)
+        await left_behind(here)
+        agent = Conducted()
+        async with (
+            running(here, agent, resume=True, workspace=tmp_path) as client,
+            client.stream("SubscribeToTask", {"id": "t"}) as stream,
+        ):
+            assert (await stream.next())["task"]["status"]["state"] == "TASK_STATE_WORKING"
+            agent.put("answered", None)
+            assert (await stream.rest())[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+async def test_a_message_behind_it_runs_after_it(store: Store, tmp_path: Path) -> None:
+    await left_behind(store)
+    agent = Conducted()
+    async with (
+        running(store, agent, alone=True, resume=True, workspace=tmp_path) as client,
+        client.stream("SendStreamingMessage", sending("next", message_id="m2")) as stream,
+    ):
+        agent.put("first", None, "second", None)
+        await stream.rest()
+    assert [turn.text for turn in agent.turns] == ["hi", "next"]
+    assert [past.text for past in agent.turns[1].history] == ["hi", "first"]
