@@ -1,74 +1,88 @@
 """The bundled agent: what it tells its model, and what it does with what the model wants."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.runtime.desk import Conversation, tool_round
 
-from holdfast.a2a import DataPart, FilePart, PastMessage, Role, TextPart, Turn
-from holdfast.models import CompletionResponse, Message, SimulatorBackend, Tool, ToolCall
-from holdfast.runtime import bundled_agent
+from holdfast.a2a import DataPart, FilePart
+from holdfast.models import CompletionResponse, Message, ModelUnreachable, Role, ScriptedBackend, SimulatorBackend, Tool
 from holdfast.runtime.agent import MAX_ROUNDS, NoAnswer
+from holdfast.store import Store
 
 
-class Script:
-    """A model that follows a script and keeps what it was told."""
-
-    def __init__(self, *answers: CompletionResponse) -> None:
-        self.answers = answers
-        self.prompts: list[list[Message]] = []
-
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
-        self.prompts.append(list(messages))
-        return self.answers[min(len(self.prompts), len(self.answers)) - 1]
+async def test_it_knows_what_was_said_before(store: Store, workspace: Path) -> None:
+    ada = Conversation(store, workspace, SimulatorBackend())
+    await ada.say("Hi, my name is Ada.")
+    assert await ada.say("What's my name?") == "Your name is Ada."
+    other = Conversation(store, workspace, SimulatorBackend(), "other")
+    assert "do not know" in await other.say("What's my name?")
 
 
-def turn(workspace: Path, text: str, *history: tuple[Role, str], parts: tuple[Any, ...] = ()) -> Turn:
-    past = tuple(PastMessage(role, said, (TextPart(said),)) for role, said in history)
-    return Turn("c", "t", "m", text, parts or (TextPart(text),), past, workspace)
-
-
-async def answer(backend: Any, asked: Turn) -> str:
-    return "".join([piece async for piece in bundled_agent(backend)(asked)])
-
-
-async def test_it_knows_what_was_said_before(tmp_path: Path) -> None:
-    asked = turn(tmp_path, "What's my name?", (Role.USER, "Hi, my name is Ada."), (Role.AGENT, "Nice to meet you."))
-    assert await answer(SimulatorBackend(), asked) == "Your name is Ada."
-    assert "do not know" in await answer(SimulatorBackend(), turn(tmp_path, "What's my name?"))
-
-
-async def test_it_runs_the_tools_and_tells_the_model_what_they_gave(tmp_path: Path) -> None:
-    said = await answer(SimulatorBackend(), turn(tmp_path, "Append the line hello to the file notes/a.txt"))
-    assert (tmp_path / "notes" / "a.txt").read_text() == "hello\n"
+async def test_it_runs_the_tools_and_tells_the_model_what_they_gave(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, SimulatorBackend())
+    said = await talk.say("Append the line hello to the file notes/a.txt")
+    assert (workspace / "notes" / "a.txt").read_text() == "hello\n"
     assert "appended a line to notes/a.txt" in said
 
 
-async def test_what_a_tool_refuses_goes_back_to_the_model(tmp_path: Path) -> None:
-    calls = [
-        ToolCall("1", "append_file", {"file_path": "../a", "text": "x"}),
-        ToolCall("2", "append_file", {"file_path": 1}),
-        ToolCall("3", "launch", {}),
-    ]
-    script = Script(CompletionResponse("", calls), CompletionResponse("I could not."))
-    assert await answer(script, turn(tmp_path, "go")) == "I could not."
-    results = {message.tool_call_id: message.text for message in script.prompts[-1][-3:]}
-    assert results["1"] == "error: '../a' is not a path in the workspace"
-    assert results["2"].startswith("error: wrong arguments for append_file")
-    assert results["3"] == "error: there is no tool 'launch'"
+async def test_what_a_tool_refuses_goes_back_to_the_model(store: Store, workspace: Path) -> None:
+    calls = tool_round(
+        ("append_file", {"file_path": "../a", "text": "x"}),
+        ("append_file", {"file_path": 1}),
+        ("launch", {}),
+    )
+    script = ScriptedBackend([calls, CompletionResponse("I could not.")])
+    assert await Conversation(store, workspace, script).say("go") == "I could not."
+    told = {message.tool_call_id: message.text for message in script.invocations[-1].messages[-3:]}
+    assert told["c0"] == "error: '../a' is not a path in the workspace"
+    assert told["c1"].startswith("error: wrong arguments for append_file")
+    assert told["c2"] == "error: there is no tool 'launch'"
 
 
-async def test_a_model_that_only_calls_tools_is_given_up(tmp_path: Path) -> None:
-    call = ToolCall("1", "append_file", {"file_path": "a", "text": "x"})
-    script = Script(CompletionResponse("", [call]))
+async def test_a_model_that_only_calls_tools_is_given_up(store: Store, workspace: Path) -> None:
+    script = ScriptedBackend([tool_round(("list_files", {}))] * (MAX_ROUNDS + 1))
     with pytest.raises(NoAnswer):
-        await answer(script, turn(tmp_path, "go"))
-    assert len(script.prompts) == MAX_ROUNDS
+        await Conversation(store, workspace, script).say("go")
+    assert len(script.invocations) == MAX_ROUNDS
 
 
-async def test_parts_that_are_not_text_are_told_in_words(tmp_path: Path) -> None:
-    script = Script(CompletionResponse("seen"))
-    parts = (FilePart(raw="AAE=", filename="a.pdf", media_type="application/pdf"), DataPart({"k": 1}))
-    await answer(script, turn(tmp_path, "", parts=parts))
-    assert script.prompts[0][-1].text == '[attached file: a.pdf (application/pdf)]\n{"k":1}'
+async def test_an_answer_is_passed_on_as_it_comes(store: Store, workspace: Path) -> None:
+    look = tool_round(("list_files", {}))
+    streams: list[list[str | CompletionResponse]] = [
+        ["Let me ", "look.", CompletionResponse("Let me look.", look.tool_calls)],
+        ["It is ", "empty."],
+    ]
+    talk = Conversation(store, workspace, ScriptedBackend(streams=streams))
+    pieces = [piece async for piece in talk.handler(await talk.turn("go"))]
+    assert pieces == ["Let me ", "look.", "\n\n", "It is ", "empty."]
+
+
+async def test_a_stream_without_an_end_is_no_answer(store: Store, workspace: Path) -> None:
+    class Cut(ScriptedBackend):
+        async def stream(
+            self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        ) -> AsyncIterator[str | CompletionResponse]:
+            yield "Your name is "
+
+    with pytest.raises(ModelUnreachable):
+        await Conversation(store, workspace, Cut()).say("What's my name?")
+
+
+async def test_usage_is_counted_for_every_call_of_the_model(store: Store, workspace: Path) -> None:
+    used = {"prompt_tokens": 7, "completion_tokens": 2, "cache_read_input_tokens": 5}
+    script = ScriptedBackend([tool_round(("list_files", {})), CompletionResponse("done", usage=used)])
+    await Conversation(store, workspace, script).say("go")
+    total = await store.usage.session("s")
+    assert (total.calls, total.input_tokens, total.output_tokens, total.cached_tokens) == (2, 7, 2, 5)
+    assert [row.model for row in await store.usage.by_day()] == ["scripted"]
+
+
+async def test_data_and_files_that_are_elsewhere_are_told_in_words(store: Store, workspace: Path) -> None:
+    script = ScriptedBackend([CompletionResponse("seen")])
+    file = FilePart(url="https://example.org/a.pdf", media_type="application/pdf")
+    await Conversation(store, workspace, script).say("", file, DataPart({"k": 1}))
+    asked = script.invocations[0].messages[-1]
+    assert asked.role == Role.USER
+    assert asked.text == '[attached file: https://example.org/a.pdf (application/pdf)]\n{"k":1}'

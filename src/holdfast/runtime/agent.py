@@ -1,20 +1,31 @@
 """The turn loop: ask the model, run the tools it calls, tell it what they gave, until it answers in words.
 
-The prompt is made from the turn alone, so what the agent knows of a conversation is what the store kept of it.
+What the model says is passed on as it comes. The prompt is made from what the store kept, so what the agent knows of a
+conversation survives the process.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from typing import ClassVar
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, ClassVar
 
-from holdfast.a2a import DataPart, FilePart, Handler, Part, Turn
-from holdfast.a2a import Role as Speaker
-from holdfast.core import HoldfastError, strict_json
-from holdfast.models import Backend, Message, Role
-from holdfast.runtime.tools import TOOLS, run
+from holdfast.a2a import Handler, Turn
+from holdfast.a2a.persist import until_written
+from holdfast.core import HoldfastError
+from holdfast.models import Backend, CompletionResponse, Message, ModelUnreachable, Role
+from holdfast.models.usage import CACHE_READ
+from holdfast.runtime.calls import Calls
+from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trimmed
+from holdfast.runtime.file_tools import FILE_TOOLS
+from holdfast.runtime.memory_tools import MEMORY_TOOLS
+from holdfast.runtime.peer_tools import PEER_TOOLS
+from holdfast.runtime.peers import Peers
+from holdfast.runtime.skills import SKILL_TOOLS
+from holdfast.runtime.tools import ToolUse
 
-MAX_ROUNDS = 8
+MAX_ROUNDS = 16
 
-ROLES = {Speaker.USER: Role.USER, Speaker.AGENT: Role.ASSISTANT}
+TOOLS: tuple[type[ToolUse], ...] = (*FILE_TOOLS, *MEMORY_TOOLS, *SKILL_TOOLS, *PEER_TOOLS)
 
 
 class NoAnswer(HoldfastError):
@@ -24,39 +35,55 @@ class NoAnswer(HoldfastError):
     status: ClassVar[int] = 502
 
 
-def bundled_agent(backend: Backend) -> Handler:
-    """An agent that answers with this model and may write in the turn's workspace."""
+def bundled_agent(
+    backend: Backend, *, name: str = "main", peers: Peers | None = None, compact_over: int = THRESHOLD
+) -> Handler:
+    """An agent that answers with this model; its memories are under its name, and it may ask these peers.
+
+    A prompt of more than `compact_over` tokens is compacted.
+    """
 
     async def handle(turn: Turn) -> AsyncIterator[str]:
-        messages = prompt(turn)
+        calls = Calls(turn, TOOLS, agent=name, peers=peers or Peers())
+        messages = await fitting_prompt(turn, compact_over)
         for _ in range(MAX_ROUNDS):
-            response = await backend.complete(messages, [tool.declaration for tool in TOOLS])
-            if not response.tool_calls:
-                yield response.content
+            answer: CompletionResponse | None = None
+            said = ""
+            stream: Any = backend.stream(trimmed(messages, compact_over), [tool.declaration for tool in TOOLS])
+            async with aclosing(stream):
+                async for item in stream:
+                    if isinstance(item, CompletionResponse):
+                        answer = item
+                    else:
+                        said += item
+                        yield item
+            if answer is None:
+                raise ModelUnreachable("the model's stream ended without its answer")
+            await _count(turn, backend.model, answer)
+            if answer.content and not said:
+                yield answer.content
+            if not answer.tool_calls:
                 return
-            messages.append(Message(Role.ASSISTANT, response.content, response.tool_calls))
-            for call in response.tool_calls:
-                result = await run(call, turn.workspace)
-                messages.append(Message(Role.TOOL, result, tool_call_id=call.id))
+            if answer.content:
+                yield "\n\n"
+            messages.append(Message(Role.ASSISTANT, answer.content, answer.tool_calls))
+            for call in answer.tool_calls:
+                messages.append(Message(Role.TOOL, await calls.run(call), tool_call_id=call.id))
         raise NoAnswer(f"the model gave no answer in {MAX_ROUNDS} rounds of tool calls")
 
     return handle
 
 
-def prompt(turn: Turn) -> list[Message]:
-    """The conversation so far and the message to answer, as a model reads them."""
-    past = [Message(ROLES[said.role], _words(said.text, said.parts)) for said in turn.history]
-    return [*past, Message(Role.USER, _words(turn.text, turn.parts))]
-
-
-def _words(text: str, parts: Sequence[Part]) -> str:
-    """A message in words: its text, and a line for each part that is not text."""
-    lines = [text] if text else []
-    for part in parts:
-        match part:
-            case DataPart():
-                lines.append(strict_json.dump(part.data).decode())
-            case FilePart():
-                kind = f" ({part.media_type})" if part.media_type else ""
-                lines.append(f"[attached file: {part.filename or part.url or 'unnamed'}{kind}]")
-    return "\n".join(lines)
+async def _count(turn: Turn, model: str, answer: CompletionResponse) -> None:
+    """Record what an answer cost; it did, also if the turn is run again."""
+    used, key = answer.usage, uuid.uuid4().hex
+    await until_written(
+        lambda: turn.store.usage.record(
+            turn.session_id,
+            model,
+            input_tokens=used.get("prompt_tokens", 0),
+            output_tokens=used.get("completion_tokens", 0),
+            cached_tokens=used.get(CACHE_READ, 0),
+            idempotency_key=key,
+        )
+    )

@@ -1,0 +1,147 @@
+"""Tools for the files of the workspace: read, write, edit, append, list."""
+
+import asyncio
+from itertools import accumulate
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from holdfast.core.errors import InvalidInput
+from holdfast.models import Tool
+from holdfast.runtime.files import append_line, described, names_in, read_text, write_text
+from holdfast.runtime.tools import Desk, ToolUse, declare
+from holdfast.runtime.workspace import open_folder
+
+MAX_SHOWN = 40_000
+MAX_LINES = 2_000
+MAX_ENTRIES = 500
+
+FILE_PATH = {"file_path": "The file, relative to the workspace."}
+
+
+class FileTool(msgspec.Struct, frozen=True):
+    """A tool that works on the workspace, off the event loop."""
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        raise NotImplementedError
+
+    async def run(self, desk: Desk) -> str:
+        """Do it; what the model is told."""
+        return await asyncio.to_thread(self.work, desk.turn.workspace)
+
+
+class Read(FileTool, frozen=True):
+    """Read a text file, or some of its lines."""
+
+    file_path: str
+    offset: int = 1
+    limit: int = MAX_LINES
+
+    has_effect: ClassVar[bool] = False
+    declaration: ClassVar[Tool] = declare(
+        "read",
+        "Read a text file in the workspace, from a line on if it is long.",
+        FILE_PATH,
+        offset={"type": "integer", "description": "The first line, counted from 1."},
+        limit={"type": "integer", "description": f"How many lines, at most {MAX_LINES}."},
+    )
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        lines = read_text(workspace, self.file_path).splitlines(keepends=True)
+        first = max(self.offset, 1) - 1
+        wanted = lines[first : first + max(1, min(self.limit, MAX_LINES))]
+        if not wanted:
+            return f"[the file has {len(lines)} lines]"
+        shown = max(1, sum(size <= MAX_SHOWN for size in accumulate(map(len, wanted))))
+        text, left = "".join(wanted[:shown])[:MAX_SHOWN], len(lines) - first - shown
+        return f"{text}\n[{left} more lines: read on with offset {first + shown + 1}]" if left else text
+
+
+class Write(FileTool, frozen=True):
+    """Write a file, whatever was there before."""
+
+    file_path: str
+    content: str
+
+    has_effect: ClassVar[bool] = True
+    declaration: ClassVar[Tool] = declare(
+        "write",
+        "Write a text file in the workspace; what was in it before is replaced.",
+        FILE_PATH | {"content": "All that is to be in the file."},
+    )
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        write_text(workspace, self.file_path, self.content)
+        return f"wrote {len(self.content.encode())} bytes to {self.file_path}"
+
+
+class Edit(FileTool, frozen=True):
+    """Replace a text that is in a file exactly once."""
+
+    file_path: str
+    old_string: str
+    new_string: str
+
+    has_effect: ClassVar[bool] = True
+    declaration: ClassVar[Tool] = declare(
+        "edit",
+        "Replace a piece of text in a file of the workspace; it must be there exactly once.",
+        FILE_PATH | {"old_string": "The text to replace.", "new_string": "What is to be there instead."},
+    )
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        text = read_text(workspace, self.file_path)
+        times = text.count(self.old_string) if self.old_string else 0
+        if times != 1:
+            raise InvalidInput(f"the text to replace is there {times} times in {self.file_path}, not once")
+        write_text(workspace, self.file_path, text.replace(self.old_string, self.new_string))
+        return f"edited {self.file_path}"
+
+
+class AppendFile(FileTool, frozen=True):
+    """Append a line to a file, which is made if it is not there."""
+
+    file_path: str
+    text: str
+
+    has_effect: ClassVar[bool] = True
+    declaration: ClassVar[Tool] = declare(
+        "append_file",
+        "Append a line of text to a file in the workspace; the file is made if it is not there.",
+        FILE_PATH | {"text": "The line, without its line break."},
+    )
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        append_line(workspace, self.file_path, self.text)
+        return f"appended a line to {self.file_path}"
+
+
+class ListFiles(FileTool, frozen=True):
+    """List a folder."""
+
+    folder: str = "."
+
+    has_effect: ClassVar[bool] = False
+    declaration: ClassVar[Tool] = declare(
+        "list_files",
+        "List the files and folders in a folder of the workspace.",
+        {},
+        folder={"type": "string", "description": "The folder, relative to the workspace; without it, the workspace."},
+    )
+
+    def work(self, workspace: Path) -> str:
+        """Do it; what the model is told. Blocks."""
+        with open_folder(workspace, self.folder or ".") as opened:
+            names = names_in(opened)
+            lines = [described(opened, name) for name in names[:MAX_ENTRIES]]
+        left = len(names) - len(lines)
+        return "\n".join([*lines, *([f"[{left} more]"] if left else [])]) or "the folder is empty"
+
+
+FILE_TOOLS: tuple[type[ToolUse], ...] = (Read, Write, Edit, AppendFile, ListFiles)

@@ -1,0 +1,74 @@
+"""The prompt of a turn: what the agent is told of itself, what was said before, and the message to answer.
+
+It is made from the turn, the store and the workspace alone, so what the agent knows of a conversation is what was kept.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from holdfast.a2a import PastMessage, Turn
+from holdfast.a2a import Role as Speaker
+from holdfast.core import types
+from holdfast.models import Message, Role
+from holdfast.runtime import attached
+from holdfast.runtime.skills import Skill, skills_in
+
+ROLES = {Speaker.USER: Role.USER, Speaker.AGENT: Role.ASSISTANT}
+
+ABOUT = """\
+You are a helpful agent. This conversation is kept: what was said before is in it, or in a summary at its beginning.
+Your file tools work in your workspace. What is to be known in other conversations too, save with save_memory; when you
+are asked for something that you do not find in this conversation, try recall_memory."""
+
+BEGUN_BEFORE = "You began to answer this message before and were interrupted. The tools with an effect that you called:"
+UNKNOWN = "its end is not known; it may have run"
+
+NEWEST_EVENTS = 500
+
+
+async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[Message]:
+    """What the model is asked in a turn, with this history before it."""
+    skills = await asyncio.to_thread(skills_in, turn.workspace)
+    budget = attached.for_past_messages()
+    past = [
+        Message(ROLES[said.role], await attached.content(said.parts, said.attachments, budget))
+        for said in reversed(history)
+    ]
+    asked = await attached.content(turn.parts, turn.attachments, attached.for_this_message())
+    told = "\n\n".join(filter(None, [ABOUT, _skills(skills), await _begun_before(turn)]))
+    return [Message(Role.SYSTEM, told), *reversed(past), Message(Role.USER, asked)]
+
+
+def tokens(messages: Sequence[Message]) -> int:
+    """About how many tokens some messages have: one for every four characters."""
+    calls = sum(len(str(call.arguments)) for message in messages for call in message.tool_calls)
+    return (sum(len(message.text) for message in messages) + calls) // 4
+
+
+def _skills(skills: Sequence[Skill]) -> str:
+    if not skills:
+        return ""
+    lines = [f"- {skill.name}: {skill.description}".rstrip(": ") for skill in skills]
+    return "\n".join(["Skills; read one with read_skill before you use it:", *lines])
+
+
+async def _begun_before(turn: Turn) -> str:
+    """For a turn that a process died in: the tools that were called in it, and what is known of them."""
+    if not turn.interrupted:
+        return ""
+    events = (await turn.store.stretch(turn.session_id, newest=True, limit=NEWEST_EVENTS)).events
+    tools: dict[str, str] = {}
+    results: dict[str, str] = {}
+    for event in events:
+        if event.type in {types.TOOL_STARTED, types.TOOL_FINISHED} and event.erased is None:
+            change = event.value()
+            if event.type == types.TOOL_STARTED:
+                tools[change["callId"]] = change["tool"]
+            else:
+                results[change["callId"]] = change["result"]
+    lines = [
+        f"- {tool}: {results.get(call_id, UNKNOWN)}"
+        for call_id, tool in tools.items()
+        if call_id.startswith(f"{turn.task_id}:")
+    ]
+    return "\n".join([BEGUN_BEFORE, *(lines or ["- none"])])

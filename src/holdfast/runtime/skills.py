@@ -1,0 +1,102 @@
+"""Skills: instructions for a kind of task, each in `skills/<name>/SKILL.md` in the workspace.
+
+A skill's file begins with its name and description between two lines of `---`. These are told to the model in every
+turn; the rest is read when the model wants to use the skill.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from holdfast.core import HoldfastError
+from holdfast.core.errors import NotFound
+from holdfast.models import Tool
+from holdfast.runtime.files import names_in, read_text
+from holdfast.runtime.tools import Desk, ToolUse, declare
+from holdfast.runtime.workspace import open_folder
+
+FOLDER = "skills"
+FILE = "SKILL.md"
+MAX_SKILLS = 50
+MAX_BYTES = 64 * 1024
+MAX_DESCRIPTION = 500
+
+FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+MEMBER = re.compile(r"^(\w[\w-]*):[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill by its name and what it is for; `instructions` is the rest of its file."""
+
+    name: str
+    description: str
+    instructions: str
+
+
+def skills_in(workspace: Path) -> list[Skill]:
+    """The skills of a workspace, by name; what cannot be read is left out. Blocks."""
+    found: dict[str, Skill] = {}
+    for folder in _folders(workspace)[:MAX_SKILLS]:
+        try:
+            text = read_text(workspace, f"{FOLDER}/{folder}/{FILE}", MAX_BYTES)
+        except (HoldfastError, OSError):
+            continue
+        skill = parse(text, folder)
+        found.setdefault(skill.name, skill)
+    return [found[name] for name in sorted(found)]
+
+
+def parse(text: str, folder: str) -> Skill:
+    """The skill in a file; without a name of its own it has that of its folder."""
+    text = text.replace("\r\n", "\n")
+    front = FRONT.match(text)
+    members = dict(MEMBER.findall(front[1])) if front else {}
+    description = _value(members.get("description", ""))[:MAX_DESCRIPTION]
+    return Skill(_value(members.get("name", "")) or folder, description, text[front.end() if front else 0 :].strip())
+
+
+class ReadSkill(msgspec.Struct, frozen=True):
+    """Read the instructions of a skill."""
+
+    name: str
+
+    has_effect: ClassVar[bool] = False
+    declaration: ClassVar[Tool] = declare(
+        "read_skill",
+        "Read the instructions of a skill before you use it.",
+        {"name": "The skill's name."},
+    )
+
+    async def run(self, desk: Desk) -> str:
+        """Do it; what the model is told."""
+        skills = await asyncio.to_thread(skills_in, desk.turn.workspace)
+        for skill in skills:
+            if skill.name == self.name:
+                return skill.instructions or "the skill has no instructions"
+        names = ", ".join(skill.name for skill in skills) or "none"
+        raise NotFound(f"there is no skill {self.name!r}; there are: {names}")
+
+
+SKILL_TOOLS: tuple[type[ToolUse], ...] = (ReadSkill,)
+
+
+def _folders(workspace: Path) -> list[str]:
+    try:
+        with open_folder(workspace, FOLDER) as opened:
+            return names_in(opened)
+    except (HoldfastError, OSError):
+        return []
+
+
+def _value(raw: str) -> str:
+    """A member's value in one line: plain, in quotes, or folded over several lines."""
+    lines = [line.strip() for line in raw.splitlines()]
+    if lines and lines[0] in {">", "|", ">-", "|-"}:
+        lines = lines[1:]
+    value = " ".join(filter(None, lines))
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value

@@ -1,0 +1,124 @@
+"""A tool with an effect runs once, whatever happens to the process in the middle of a turn."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.runtime.desk import Conversation, tool_round
+
+from holdfast.a2a import Turn
+from holdfast.core.errors import LeaseLost
+from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
+from holdfast.runtime.file_tools import AppendFile
+from holdfast.store import Store
+
+LINE = "Append the line hello to the file a.txt"
+
+
+class Killed(BaseException):
+    """Stands for a process that dies: nothing after it is written."""
+
+
+async def again(talk: Conversation, turn: Turn) -> str:
+    """The same turn in the process that takes it up."""
+    return await talk.answer(replace(turn, lease=await talk.lease("heir"), interrupted=True))
+
+
+async def test_an_effect_that_ended_is_not_run_again(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn(LINE)
+    first = await talk.answer(turn)
+    assert await again(talk, turn) == first
+    assert (workspace / "a.txt").read_text() == "hello\n"
+    assert await store.effects.unresolved("s") == []
+
+
+async def test_ids_of_the_model_do_not_make_a_call_another(store: Store, workspace: Path) -> None:
+    arguments = {"file_path": "a.txt", "text": "hello"}
+    rounds = [CompletionResponse("", [ToolCall(name, "append_file", arguments)]) for name in ("x", "y")]
+    talk = Conversation(store, workspace, ScriptedBackend([rounds[0], CompletionResponse("done")]))
+    turn = await talk.turn("go")
+    await talk.answer(turn)
+    talk.backend = ScriptedBackend([rounds[1], CompletionResponse("done")])
+    await again(talk, turn)
+    assert (workspace / "a.txt").read_text() == "hello\n"
+
+
+async def test_the_same_call_twice_in_a_turn_is_two_calls(store: Store, workspace: Path) -> None:
+    call = ("append_file", {"file_path": "a.txt", "text": "hello"})
+    script = ScriptedBackend([tool_round(call, call), tool_round(call), CompletionResponse("done")])
+    await Conversation(store, workspace, script).say("go")
+    assert (workspace / "a.txt").read_text() == "hello\n" * 3
+
+
+async def test_an_effect_whose_end_is_not_known_is_not_run_again_and_the_model_is_told(
+    store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = AppendFile.work
+
+    def die(tool: AppendFile, folder: Path) -> str:
+        work(tool, folder)
+        raise Killed
+
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn(LINE)
+    monkeypatch.setattr(AppendFile, "work", die)
+    with pytest.raises(Killed):
+        await talk.answer(turn)
+    monkeypatch.undo()
+    said = await again(talk, turn)
+    assert (workspace / "a.txt").read_text() == "hello\n"
+    assert "may have run, and was not run again" in said
+    (left,) = await store.effects.unresolved("s")
+    assert (left.tool, left.call_id.split(":")[0]) == ("append_file", turn.task_id)
+
+
+async def test_a_turn_that_is_taken_up_is_told_what_was_done(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn(LINE)
+    await talk.answer(turn)
+    script = ScriptedBackend([CompletionResponse("It is done.")])
+    talk.backend = script
+    await again(talk, turn)
+    assert "- append_file: appended a line to a.txt" in script.invocations[0].messages[0].text
+
+
+async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn(LINE)
+    await talk.lease("heir")
+    with pytest.raises(LeaseLost):
+        await talk.answer(turn)
+    assert list(workspace.iterdir()) == []
+
+
+async def test_a_cancelled_turn_lets_a_tool_that_runs_come_to_its_end(
+    store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, loop = AppendFile.work, asyncio.get_running_loop()
+    begun = asyncio.Event()
+
+    def slowly(tool: AppendFile, folder: Path) -> str:
+        loop.call_soon_threadsafe(begun.set)
+        return work(tool, folder)
+
+    monkeypatch.setattr(AppendFile, "work", slowly)
+    talk = Conversation(store, workspace, SimulatorBackend())
+    running = asyncio.create_task(talk.answer(await talk.turn(LINE)))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (workspace / "a.txt").read_text() == "hello\n"
+    assert await store.effects.unresolved("s") == []
+
+
+async def test_a_memory_is_saved_once(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn("Please use the memory tool to remember: my favorite color is blue.")
+    await talk.answer(turn)
+    await store.memories.put("agent:main", "favorite color", "my favorite color is green.")
+    await again(talk, turn)
+    values = [version.value() for version in await store.memories.history("agent:main", "favorite color")]
+    assert values == ["my favorite color is blue.", "my favorite color is green."]
