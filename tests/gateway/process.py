@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from starlette.requests import Request
 from starlette.routing import BaseRoute
 
+from holdfast.a2a.turns import Turns
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.gateway import Gateway
@@ -75,6 +77,10 @@ class NoAgent:
     """A gateway without an agent."""
 
     routes: Sequence[BaseRoute] = ()
+
+    def turns_of(self, request: Request) -> Turns:
+        """Nobody asks for them."""
+        raise NotImplementedError
 
     async def stop(self, grace_seconds: float) -> None:
         """There are no turns."""

@@ -37,9 +37,9 @@ async def busy(_request: Request) -> Response:
 
 @pytest.fixture
 def app(store: Store) -> FastAPI:
-    return create_app(
-        store, more_routes=[Route("/failing", failing), Route("/busy", busy)], limits=Limits(max_body=64 * 1024)
-    )
+    app = create_app(store, limits=Limits(max_body=64 * 1024))
+    app.router.routes += [Route("/failing", failing), Route("/busy", busy)]
+    return app
 
 
 async def test_an_unknown_path_is_a_problem(client: httpx2.AsyncClient) -> None:

@@ -299,3 +299,36 @@ async def test_one_look_serves_all_who_wait_on_a_token(store: Store) -> None:
     await asyncio.gather(nobody, last, return_exceptions=True)
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_streams_of_the_agent_end_with_their_token_and_the_turn_goes_on(tmp_path: Path) -> None:
+    tokens = make_tokens(url_of(tmp_path), {"operator": Wanted(["operator"])})
+    with running(tmp_path) as gateway, client(gateway.url, tokens["operator"]) as operator:
+        token_id, text = made(operator, name="talker", scopes=["read", "write"])
+        message = {
+            "role": "ROLE_USER",
+            "messageId": "m",
+            "contextId": "c",
+            "parts": [{"text": "Think for 50 seconds, then say hello."}],
+        }
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": {"message": message}}
+        chat = {"text": "Think for 50 seconds, then say hello.", "stream": True}
+        with (
+            client(gateway.url, text) as talker,
+            talker.stream("POST", "/a2a", json=call, headers={"A2A-Version": "1.0"}) as over_a2a,
+            talker.stream("POST", "/api/chat/agent:main:x", json=chat) as over_chat,
+        ):
+            lines, told_lines = over_a2a.iter_lines(), over_chat.iter_lines()
+            task = json.loads(next(lines).removeprefix("data: "))["result"]["task"]["id"]
+            assert "taskId" in next(told_lines)
+            assert operator.delete(f"/api/tokens/{token_id}").status_code == 200
+            assert "COMPLETED" not in "".join(lines)
+            assert "answer" not in "".join(told_lines)
+        get = {"jsonrpc": "2.0", "id": 2, "method": "GetTask", "params": {"id": task}}
+
+        def state() -> str:
+            answer = operator.post("/a2a", json=get, headers={"A2A-Version": "1.0"})
+            found: str = answer.json()["result"]["status"]["state"]
+            return found
+
+        assert state() == "TASK_STATE_WORKING"

@@ -163,6 +163,7 @@ def writes(mark: str) -> list[Call]:
         Call("DELETE /api/sessions/{session_id}", query=f"reason={mark}", session=f"gone-{mark}"),
         Call("POST /api/sessions", {"sessionId": "gone", **described}),
         Call("DELETE /api/sessions/{session_id}", query=f"reason={mark}", session="gone"),
+        Call("POST /api/chat/{key}", {"text": f"common {mark}"}, key="k18"),
         Call("POST /api/verify"),
         Call("POST /api/retention", {"maxSessions": 0, "dryRun": True}),
         Call("POST /api/archives/purge", {"olderThanMs": 0, "dryRun": True}),
@@ -192,6 +193,7 @@ def reads(mark: str) -> list[Call]:
             *("q=common&session=same", "q=common&user=ada", "q=common&type=n", "q=common&user=ada&session=same&type=n"),
         ],
         "GET /api/keys/{key}": [""],
+        "GET /api/chat/{key}/history": ["", "limit=2"],
         "GET /api/export": ["", "session=same", "session=same&session=stored"],
         "GET /api/status": [""],
         "GET /api/archives": ["", "limit=1", f"cursor=gone-{mark}"],
@@ -259,12 +261,19 @@ def test_no_route_tells_of_another_tenant(tenants: list[Tenant], gateway: tuple[
         assert not [mark for mark in (*MARKS.values(), *NAMES) if mark in watching.get("/metrics").text]
 
 
+def used(tenant: Tenant, session_id: str) -> int:
+    """The tokens that a session's own log says went into models."""
+    lines = tenant.send(Call("GET /api/sessions/{session_id}/log", session=session_id)).content.splitlines()
+    events = [json.loads(line) for line in lines]
+    return sum(event["payload"]["inputTokens"] for event in events if event["type"] == "holdfast.usage_recorded")
+
+
 def test_totals_count_ones_own(tenants: list[Tenant]) -> None:
     for tenant in tenants:
         listed = tenant.does(Call("GET /api/sessions", query="limit=200"))["sessions"]
         stats = tenant.does(Call("GET /api/query/stats"))
         assert stats["sessions"] == tenant.does(Call("GET /api/status"))["sessions"] == len(listed)
-        assert stats["tokens"]["inputTokens"] == len(tenant.name)
+        assert stats["tokens"]["inputTokens"] == sum(used(tenant, session["sessionId"]) for session in listed)
         assert len(tenant.does(Call("GET /api/archives"))["archives"]) == 2
         *_, last = tenant.does(Call("POST /api/verify")).splitlines()
         assert json.loads(last) == {"done": True, "verified": len(listed), "bad": 0}

@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 ROW = re.compile(r"^\| (?:nothing|`(\w+)`) \| (`[^|]+`) \|$", re.M)
 UNDOCUMENTED = {
     *("GET /openapi.json", "GET /agent-card", "GET /.well-known/agent-card.json"),
-    *("POST /a2a", "WS /ws"),
+    *("POST /a2a", "POST /a2a/uploads", "WS /ws"),
 }
 INCLUDED = {"operator": set(SCOPES), "admin": {"admin", "read", "write"}}
 

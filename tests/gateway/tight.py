@@ -35,7 +35,7 @@ def main(data: str, limits: str, parser: str) -> None:
     if parser == "h11":
         sys.modules["httptools"] = None  # type: ignore[assignment]
 
-    from holdfast.gateway.agent import DEFAULT_MODEL, Model
+    from holdfast.gateway.agent import Model
     from holdfast.gateway.connections.limits import Limits
     from holdfast.gateway.serve import Options, Started, serve
 
@@ -43,7 +43,7 @@ def main(data: str, limits: str, parser: str) -> None:
         sys.stdout.write(f"{started.url}\n")
         sys.stdout.flush()
 
-    options = Options("127.0.0.1", 0, Path(data), None, Model(None, DEFAULT_MODEL), limits=Limits(**json.loads(limits)))
+    options = Options("127.0.0.1", 0, Path(data), None, Model(), limits=Limits(**json.loads(limits)))
     serve(options, announce)
 
 

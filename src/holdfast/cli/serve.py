@@ -41,7 +41,15 @@ RARELY = 10_000
     "--model-url",
     metavar="URL",
     envvar=["HOLDFAST_MODEL_URL", "OPENAI_BASE_URL"],
-    help="OpenAI-style endpoint that answers.  [default: the simulator in this process]",
+    help="Endpoint that answers.  [default: the simulator in this process]",
+)
+@click.option(
+    "--model-api",
+    default="openai",
+    show_default=True,
+    type=click.Choice(["openai", "anthropic"]),
+    envvar="HOLDFAST_MODEL_API",
+    help="What that endpoint speaks: chat completions, or Messages.",
 )
 @click.option(
     "--model", metavar="NAME", envvar=["HOLDFAST_MODEL", "OPENAI_MODEL"], help="Model to ask for at that endpoint."
@@ -75,6 +83,36 @@ RARELY = 10_000
     metavar="ORIGIN",
     envvar="HOLDFAST_ALLOW_ORIGIN",
     help="A site whose pages may use the gateway, like https://app.example; can be given several times.",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    envvar="HOLDFAST_PUBLIC_URL",
+    help="Where clients reach the gateway, as the agent card says.  [default: the address that they used]",
+)
+@click.option(
+    "--a2a-card",
+    default="1.0",
+    show_default=True,
+    type=click.Choice(["1.0", "0.3", "both"]),
+    envvar="HOLDFAST_A2A_CARD",
+    help="Version of A2A that the agent card is written in; both versions are always spoken.",
+)
+@click.option(
+    "--allow-push",
+    "push_hosts",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    envvar="HOLDFAST_ALLOW_PUSH",
+    help="A host that news of tasks may be posted to though its address is not public; can be given several times.",
+)
+@click.option(
+    "--allow-agent",
+    "peers",
+    multiple=True,
+    metavar="URL",
+    envvar="HOLDFAST_ALLOW_AGENT",
+    help="The beginning of the URLs of other agents that ours may ask; can be given several times.",
 )
 @click.option(
     "--max-connections",
@@ -126,7 +164,7 @@ def serve(as_json: bool, **given: Any) -> None:
 def _options(given: dict[str, Any]) -> "Options":
     """What was given on the command line and in the environment, each area's own."""
     from holdfast.gateway.access.admission import Admission, Asking
-    from holdfast.gateway.agent import DEFAULT_MODEL, Model
+    from holdfast.gateway.agent import DEFAULT_MODELS, Model
     from holdfast.gateway.connections.limits import Limits
     from holdfast.gateway.serve import Options
 
@@ -135,11 +173,15 @@ def _options(given: dict[str, Any]) -> "Options":
         given["port"],
         given["data"],
         given["store"],
-        Model(given["model_url"], given["model"] or DEFAULT_MODEL),
+        Model(given["model_url"], given["model"] or DEFAULT_MODELS[given["model_api"]], given["model_api"]),
         admission=Admission(Asking(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
         limits=Limits(max_connections=given["max_connections"], rate=given["rate_limit"]),
         logs=logs_of(given),
         timers=timers_of(given),
+        url=given["url"],
+        card=given["a2a_card"],
+        push_hosts=given["push_hosts"],
+        peers=given["peers"],
     )
 
 

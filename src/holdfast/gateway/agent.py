@@ -1,32 +1,51 @@
 """The gateway's own agent: the bundled runtime behind A2A, answering with a model."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from starlette.requests import Request
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
 from holdfast.gateway.access.auth import store_of
 from holdfast.store import Store
 
+if TYPE_CHECKING:
+    from holdfast.a2a.card import Form
+    from holdfast.a2a.turns import Turns
+    from holdfast.models import Backend
+
 AGENT = "main"
-DEFAULT_MODEL = "gpt-4o-mini"
+OPENAI = "openai"
+ANTHROPIC = "anthropic"
+DEFAULT_MODELS = {OPENAI: "gpt-4o-mini", ANTHROPIC: "claude-haiku-4-5"}
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Which model answers: the one at a URL, or the simulator in this process."""
+    """Which model answers: the one at a URL, which speaks one of two APIs, or the simulator in this process."""
 
     url: str | None = None
-    name: str = DEFAULT_MODEL
+    name: str = DEFAULT_MODELS[OPENAI]
+    api: str = OPENAI
 
     @property
     def described(self) -> str:
         """For people."""
         return f"{self.name} at {self.url}" if self.url else "the simulator in this process (no real model)"
+
+    def backend(self) -> "Backend":
+        """The model itself; its key is in the environment, as its clients have it."""
+        from holdfast.models import AnthropicBackend, OpenAIBackend, SimulatorBackend
+
+        if self.url is None:
+            return SimulatorBackend()
+        if self.api == ANTHROPIC:
+            return AnthropicBackend(self.url, self.name, api_key=os.environ.get("ANTHROPIC_API_KEY"))
+        return OpenAIBackend(self.url, self.name, api_key=os.environ.get("OPENAI_API_KEY"))
 
 
 class Agent(Protocol):
@@ -37,32 +56,51 @@ class Agent(Protocol):
         """Where it is served."""
         ...
 
+    def turns_of(self, request: Request) -> "Turns":
+        """The turns of the tenant that asks."""
+        ...
+
     async def stop(self, grace_seconds: float) -> None:
         """End the turns under way; what does not end in time is left for the next start."""
         ...
 
 
-async def start_agent(store: Store, model: Model, *, workspace: Path, url: str | None, alone: bool) -> Agent:
+async def start_agent(
+    store: Store,
+    model: Model,
+    *,
+    workspace: Path,
+    url: str | None,
+    alone: bool,
+    card: "Form" = "1.0",
+    asks_for_token: bool = False,
+    push_hosts: Iterable[str] = (),
+    peers: Iterable[str] = (),
+    until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
+) -> Agent:
     """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
-    serves this store."""
+    serves this store, `card` and `asks_for_token` how the agent card describes it, `push_hosts` where news may be
+    posted though the addresses are not public, `peers` which other agents it may ask, by the beginnings of their URLs;
+    `until_refused` returns when a caller's token is good no more.
+    """
     from holdfast.a2a import A2AServer
-    from holdfast.models import OpenAIBackend, SimulatorBackend
-    from holdfast.runtime import bundled_agent
+    from holdfast.a2a.url_guard import UrlGuard
+    from holdfast.runtime import Peers, bundled_agent
 
-    backend = (
-        OpenAIBackend(model.url, model.name, api_key=os.environ.get("OPENAI_API_KEY"))
-        if model.url
-        else SimulatorBackend()
-    )
     server = A2AServer(
         store,
-        bundled_agent(backend),
+        bundled_agent(model.backend(), name=AGENT, peers=Peers(tuple(peers))),
         agent=AGENT,
         name="Holdfast",
         version=__version__,
         workspace=workspace,
         url=url,
+        card=card,
+        asks_for_token=asks_for_token,
+        guard=UrlGuard(push_hosts),
+        resume=True,
         store_of=store_of,
+        until_refused=until_refused,
     )
     await server.start(alone=alone)
     return server

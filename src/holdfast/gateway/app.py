@@ -4,7 +4,7 @@ The busy routes are plain ones and stand in front of FastAPI's; all share the la
 document.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
+from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from holdfast.core import HoldfastError
@@ -21,6 +21,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auditing import Audits
 from holdfast.gateway.access.auth import Auth
 from holdfast.gateway.access.hosts import HostCheck, checked_origin
+from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.api.docs import Docs
@@ -39,6 +40,7 @@ from holdfast.gateway.routes import (
     archives,
     audit,
     changes,
+    chat,
     checkpoints,
     children,
     forks,
@@ -62,13 +64,13 @@ def create_app(
     gateway: Gateway | None = None,
     hosts: Iterable[str] = (),
     origins: Iterable[str] = (),
-    more_routes: Sequence[BaseRoute] = (),
+    agent: Agent | None = None,
     limits: Limits | None = None,
     logs: Logs | None = None,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> FastAPI:
-    """The application; `hosts` are served beside the loopback names, pages of `origins` beside its own, `more_routes`
-    before all but the busy ones."""
+    """The application; `hosts` are served beside the loopback names, pages of `origins` beside its own, and the
+    `agent`, if there is one."""
     gateway = gateway or Gateway(store)
     limits = limits or Limits()
     rate = limits.requests(tokens=gateway.authority.asks)
@@ -89,7 +91,7 @@ def create_app(
             WebSocketRoute("/ws", Live(gateway).follow),
             feed.route(),
             Route("/docs", Docs().show),
-            *more_routes,
+            *(agent.routes if agent else ()),
         ],
         middleware=[
             Middleware(Traffic, counts=gateway.counts, logs=logs or Logs()),
@@ -99,7 +101,12 @@ def create_app(
             Middleware(Auth, authority=gateway.authority, store_of=gateway.store_of),
             *([Middleware(RateLimit, rates=Rates(rate))] if rate else ()),
             Middleware(Audits),
-            Middleware(BodyLimit, limits=limits, on_disk={"/api/import": limits.max_archive}),
+            Middleware(
+                BodyLimit,
+                limits=limits,
+                on_disk={"/api/import": limits.max_archive, "/a2a/uploads": limits.max_upload},
+                larger={"/a2a": limits.max_message},
+            ),
             Middleware(BusyRoutes, routes=busy),
         ],
         exception_handlers={
@@ -115,6 +122,8 @@ def create_app(
         cached.add_routes(app.router, gateway.cache)
     add_operators_routes(app.router, gateway)
     sessions.add_user_route(app.router)
+    if agent is not None:
+        chat.add_routes(app.router, gateway, agent.turns_of)
     openapi.complete(app, [*operations, feed])
     return app
 

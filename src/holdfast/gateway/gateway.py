@@ -9,7 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from starlette.requests import Request
+
 from holdfast import __version__
+from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
 from holdfast.gateway.access.watch import Watch
 from holdfast.gateway.api.cache import Cache
@@ -59,6 +62,10 @@ class Gateway:
     def _store_of(self, tenant: str) -> Store:
         """A tenant's view of the store."""
         return self.store if tenant == self.store.tenant else self.store.for_tenant(tenant)
+
+    async def until_refused(self, request: Request) -> None:
+        """Return when the token that a request came with is good no more."""
+        await self.watch.until_refused(caller_of(request))
 
     @property
     def uptime(self) -> float:

@@ -59,21 +59,25 @@ class Problems:
 
 class BodyLimit:
     """Refuses a body that says it is too long at once, and any other as soon as it is; all bodies that are in memory
-    share a total. Paths that keep theirs on disk have limits of their own."""
+    share a total. Paths that take files have limits of their own, and some keep their bodies `on_disk`."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, on_disk: Mapping[str, int]) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: Limits, on_disk: Mapping[str, int], larger: Mapping[str, int] | None = None
+    ) -> None:
         self._app = app
         self._limit = limits.max_body
         self._total = limits.max_bodies
         self._on_disk = on_disk
+        self._larger = larger or {}
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        in_memory = scope["path"] not in self._on_disk
-        limit = self._limit if in_memory else self._on_disk[scope["path"]]
+        path = scope["path"]
+        in_memory = path not in self._on_disk
+        limit = self._larger.get(path, self._limit) if in_memory else self._on_disk[path]
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > limit:
                 raise _too_large(limit)

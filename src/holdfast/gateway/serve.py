@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import uvicorn
@@ -38,6 +38,9 @@ from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
 
+if TYPE_CHECKING:
+    from holdfast.a2a.card import Form
+
 log = logging.getLogger("holdfast.gateway")
 
 SWITCH_SECONDS = 0.001
@@ -50,7 +53,7 @@ KEEP_ALIVE_SECONDS = 75
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run a gateway."""
+    """How to run a gateway; `url` is what its agent card tells clients, if not the address that they used."""
 
     host: str
     port: int
@@ -61,6 +64,10 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     logs: Logs = field(default_factory=Logs)
     timers: Timers = field(default_factory=Timers)
+    url: str | None = None
+    card: "Form" = "1.0"
+    push_hosts: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
 
     @property
     def store_url(self) -> str:
@@ -126,8 +133,20 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
         lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now()), "token": local})
         gateway = Gateway(store, options.data.resolve(), authority)
         gateway.log, gateway.address, gateway.agents = log_writer, url, [AGENT]
-        known_as = url if public_host is None else None  # others come by names of their own, or through a balancer
-        agent = await start_agent(store, options.model, workspace=options.workspace, url=known_as, alone=options.alone)
+        # Unless told otherwise: others than those on this machine come by names of their own, or through a balancer.
+        known_as = options.url or (url if public_host is None else None)
+        agent = await start_agent(
+            store,
+            options.model,
+            workspace=options.workspace,
+            url=known_as,
+            alone=options.alone,
+            card=options.card,
+            asks_for_token=authority.asks,
+            push_hosts=options.push_hosts,
+            peers=options.peers,
+            until_refused=gateway.until_refused,
+        )
         stack.push_async_callback(agent.stop, 0)
         hosts = [options.host, *options.admission.hosts]
         app = create_app(
@@ -135,7 +154,7 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             gateway=gateway,
             hosts=hosts,
             origins=options.admission.origins,
-            more_routes=agent.routes,
+            agent=agent,
             limits=options.limits,
             logs=options.logs,
         )

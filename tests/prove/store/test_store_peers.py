@@ -24,7 +24,7 @@ KEPT_BY = {"openai_agents_sqlite", "langgraph_sqlite", "adk_sqlite", "adk_databa
 def test_a_peer_is_what_the_page_says(name: str, tmp_path: Path) -> None:
     adapter = str(ROOT / "examples" / "stores" / f"{name}.py")
     done = put(
-        *("--adapter", adapter, "--cycles", "12", "--events", "1000", "--timeout", "240", "--json"),
+        *("--adapter", adapter, "--cycles", "6", "--events", "1000", "--timeout", "240", "--json"),
         artifacts=tmp_path,
         python=str(PYTHON),
         timeout=900,

@@ -30,6 +30,10 @@ class Limits:
     max_body: int = 16 * MB
     max_archive: int = 8 * GB
     """The body of an import, which is kept on disk."""
+    max_upload: int = 51 * MB
+    """The body of an upload to the agent's workspace, which is kept on disk: 50 MB of files."""
+    max_message: int = 68 * MB
+    """The body of a message to the agent: 50 MB of files as they are written in JSON."""
     max_bodies: int = 256 * MB
     """All bodies together that are in memory at one moment."""
     max_connections: int = 2_000

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -25,7 +25,6 @@ from holdfast.gateway.live.owners import Owners
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.gateway.wire.sessions import action, details
 from holdfast.store import Store
-from holdfast.store.feed import Envelope
 
 BREATH = 100
 """Messages after which other connections get their turn."""
@@ -63,13 +62,13 @@ async def connected(store: Store, query: FeedQuery) -> Connected:
 async def messages(store: Store, start: Connected) -> AsyncGenerator[Message, None]:
     """The feed's messages, for ever."""
     if start.session_id is not None:
-        session = cast("AsyncGenerator[Event, None]", store.feed.session(start.session_id, after=start.after or 0))
+        session = store.feed.session(start.session_id, after=start.after or 0)
         async with aclosing(session):
             async for event in session:
                 yield message(start.session_id, event)
     else:
         owners = Owners(store)
-        everything = cast("AsyncGenerator[Envelope, None]", store.feed.everything(start.cursor))
+        everything = store.feed.everything(start.cursor)
         async with aclosing(everything):
             async for envelope in everything:
                 if start.user_id is None or await owners.of(envelope) == start.user_id:

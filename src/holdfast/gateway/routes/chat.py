@@ -1,0 +1,180 @@
+"""Chat: one turn of the gateway's agent on a session key, and what was said on it.
+
+The same turns as over A2A: recorded before they run, one at a time in a conversation, gone on with after a restart.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.a2a import records
+from holdfast.a2a.names import context_of
+from holdfast.a2a.rpc import RpcError
+from holdfast.a2a.sse import AnswerStream
+from holdfast.a2a.turns import Turns
+from holdfast.a2a.wire import (
+    ArtifactUpdate,
+    FilePart,
+    Message,
+    News,
+    Part,
+    Role,
+    SendRequest,
+    StatusUpdate,
+    TaskRequest,
+    TaskView,
+    TextPart,
+    text_of,
+)
+from holdfast.core import HoldfastError, TimeOrderedIds, types
+from holdfast.core.clock import to_iso
+from holdfast.core.errors import Closing, InvalidInput
+from holdfast.core.ids import check_name
+from holdfast.gateway.agent import AGENT
+from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.body import parse_into, read_body
+from holdfast.gateway.api.openapi import described
+from holdfast.gateway.api.parameters import IdempotencyKey, PageLimit, TenantStore, check_callers_key, key_of
+from holdfast.gateway.api.problem import problem
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.wire.chat import (
+    ChatAnswer,
+    ChatAttachment,
+    ChatHistory,
+    ChatMessage,
+    NewAttachment,
+    NewMessage,
+    Speaker,
+)
+
+PREFIX = f"agent:{AGENT}:"
+DEFAULT_MESSAGES = 50
+
+_new_message = parse_into(NewMessage)
+_ids = TimeOrderedIds()
+
+
+def add_routes(routes: APIRouter, gateway: Gateway, turns_of: Callable[[Request], Turns]) -> None:
+    """Serve `/api/chat`; a key may have slashes in it."""
+
+    @routes.get(
+        "/api/chat/{key:path}/history",
+        summary="What was said on a session key, the newest messages",
+        **described({200: ChatHistory}),
+    )
+    async def get_chat_history(
+        store: TenantStore,
+        key: str,
+        limit: PageLimit = DEFAULT_MESSAGES,
+        before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="only messages before this seq")] = None,
+    ) -> Response:
+        entry = await store.keys.get(key)
+        events = await store.newest(entry.session_id, before=before, limit=limit, types=(types.MESSAGE,))
+        found = [(event, records.message_in(event)) for event in events]
+        said = [_told(event.seq, event.created_at, message) for event, message in found if message is not None]
+        cursor = events[0].seq if len(events) == limit and events[0].seq > 1 else None
+        return json_answer(ChatHistory(key, entry.session_id, said, cursor))
+
+    @routes.post(
+        "/api/chat/{key:path}",
+        summary="Say something to the gateway's agent; its answer, or with `stream` server-sent events",
+        **described({200: ChatAnswer}, body=NewMessage),
+    )
+    async def chat(request: Request, key: str, idempotency_key: IdempotencyKey = None) -> Response:
+        body = await read_body(request, _new_message)
+        asked = _request(checked_key(key), body, key_of(body.idempotency_key, idempotency_key))
+        turns = turns_of(request)
+        try:
+            if not body.stream:
+                return json_answer(await _answer(turns, key, asked))
+            news = turns.stream(asked)
+            first = await anext(news)
+        except RpcError as error:
+            raise _refusal(error) from None
+        return AnswerStream(
+            _told_as_it_comes(turns, key, first, news),
+            stopping=gateway.stopping,
+            cut_off={"type": "error", "problem": problem(Closing("the gateway is stopping"))},
+            refused=partial(gateway.until_refused, request),
+        )
+
+
+def checked_key(key: str) -> str:
+    """A session key of the gateway's agent, or InvalidInput."""
+    if not key.startswith(PREFIX) or key == PREFIX:
+        raise InvalidInput(
+            f"{key!r:.200} is not a key of the agent {AGENT!r}", hint=f"its keys begin with {PREFIX}, e.g. {PREFIX}me"
+        )
+    return check_name(key, "a session key")
+
+
+def _request(key: str, body: NewMessage, own_key: str | None) -> SendRequest:
+    parts: list[Part] = [TextPart(body.text)] if body.text else []
+    parts += [_file(attachment) for attachment in body.attachments]
+    if not parts:
+        raise InvalidInput("a message has text, attachments or both")
+    if own_key is not None:
+        check_callers_key(own_key)
+    message_id = _ids() if own_key is None else own_key
+    message = Message(Role.USER, message_id, tuple(parts), context_of(AGENT, key))
+    return SendRequest(message, idempotency_key=None if own_key is None else f"chat:{own_key}")
+
+
+def _file(attachment: NewAttachment) -> FilePart:
+    if (attachment.data is None) == (attachment.uri is None):
+        raise InvalidInput("an attachment has either data or a uri")
+    return FilePart(attachment.data, attachment.uri, attachment.name, attachment.media_type)
+
+
+async def _answer(turns: Turns, key: str, asked: SendRequest) -> ChatAnswer:
+    sent = await turns.send(asked)
+    if isinstance(sent, Message):
+        assert sent.task_id is not None
+        sent = await turns.get(TaskRequest(sent.task_id))
+    return await _answered(turns, key, sent)
+
+
+async def _answered(turns: Turns, key: str, task: TaskView) -> ChatAnswer:
+    stored = await turns.known(task.task_id)
+    said = None if task.message is None else text_of(task.message.parts)
+    words = "\n".join(filter(None, (text_of(artifact.parts) for artifact in task.artifacts)))
+    if records.reply(stored) is not None:
+        words, said = said or "", None
+    return ChatAnswer(key, stored.session_id, task.task_id, task.state, words, said)
+
+
+async def _told_as_it_comes(
+    turns: Turns, key: str, first: News, rest: AsyncGenerator[News]
+) -> AsyncGenerator[dict[str, Any]]:
+    """Pieces of text and statuses as they come, and the whole answer as the last."""
+    assert isinstance(first, TaskView)
+    try:
+        yield {"type": "task", "taskId": first.task_id}
+        async for item in rest:
+            if isinstance(item, ArtifactUpdate):
+                yield {"type": "text", "text": text_of(item.artifact.parts)}
+            elif isinstance(item, StatusUpdate) and item.message is not None and not item.final:
+                yield {"type": "status", "text": text_of(item.message.parts)}
+        task = await turns.get(TaskRequest(first.task_id, 0))
+        yield {"type": "answer"} | msgspec.to_builtins(await _answered(turns, key, task))
+    except HoldfastError as error:
+        yield {"type": "error", "problem": problem(error)}
+
+
+def _told(seq: int, at: int, message: Message) -> ChatMessage:
+    files = [
+        ChatAttachment(part.filename, part.media_type, part.size, part.digest, part.url)
+        for part in message.parts
+        if isinstance(part, FilePart)
+    ]
+    role: Speaker = "user" if message.role is Role.USER else "agent"
+    return ChatMessage(seq, role, text_of(message.parts), to_iso(at), message.message_id, message.task_id, files)
+
+
+def _refusal(error: RpcError) -> InvalidInput:
+    return InvalidInput(error.message.removeprefix("Invalid params: "))
