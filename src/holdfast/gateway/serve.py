@@ -34,6 +34,7 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.live.sse import HEARTBEAT_SECONDS
 from holdfast.gateway.operations import logs, timers
 from holdfast.gateway.operations.logs import Logs, LogWriter
+from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
@@ -116,6 +117,7 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
         options.admission.refuse_open(options.host)
     sys.setswitchinterval(SWITCH_SECONDS)
     make_room(options.limits.max_connections)
+    share_pools()
     with StoreLock(options.lock_path) as lock, logs.writing(options.log_folder, options.logs) as log_writer:
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
