@@ -1,5 +1,6 @@
 """What a handler may put out: text, artifacts, statuses, a question back, a plain reply."""
 
+import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from tests.a2a.harness import Client, Conducted, running, sending, until, words
 from holdfast.a2a import DataPart, FilePart, TextPart
 from holdfast.a2a.handler import InputRequired, Reply, Status
 from holdfast.a2a.wire import Artifact
+from holdfast.core import Lease, TaskState
 from holdfast.store import Store
+from holdfast.store.leases import Leases
 
 
 async def ask(client: Client, text: str, message_id: str = "m", context_id: str | None = "c", **more: Any) -> Any:
@@ -103,6 +106,33 @@ async def test_a_question_back_rests_and_its_answer_goes_on_with_the_same_task(s
         assert len(agent.turns) == 2
         error = await ask(client, "green", "m3", None, taskId=asked["id"])
         assert error["code"] == -32004
+
+
+async def test_an_answer_that_comes_before_the_turn_is_quite_over_is_waited_for(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, may_go = Conducted(), asyncio.Event()
+    release = Leases.release
+
+    async def slow(self: Leases, lease: Lease) -> None:
+        await may_go.wait()
+        await release(self, lease)
+
+    monkeypatch.setattr(Leases, "release", slow)
+    async with running(store, agent) as client:
+        agent.put(InputRequired("Which colour?"))
+        asked = (await ask(client, "paint it", "m1"))["task"]
+        answering = asyncio.create_task(ask(client, "blue", "m2", None, taskId=asked["id"]))
+
+        async def accepted() -> bool:
+            return (await store.tasks.get(asked["id"])).state is TaskState.SUBMITTED
+
+        await until(accepted)
+        agent.put("painted", None)
+        may_go.set()
+        done = (await answering)["task"]
+    assert done["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert words(done) == "painted"
 
 
 async def test_a_task_that_asks_back_can_be_cancelled(store: Store) -> None:

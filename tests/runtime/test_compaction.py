@@ -172,6 +172,11 @@ def test_a_fact_that_was_stated_anew_replaces_the_old_one() -> None:
     assert newest(sentences) == ["My name is Ada and my color is red.", "My color is blue.", "x"]
 
 
+def test_what_is_only_to_be_said_does_not_replace_a_fact() -> None:
+    sentences = ["My name is Ada.", "Say: my name is Bot."]
+    assert newest(sentences) == sentences
+
+
 def test_old_results_are_left_out_of_a_turn_that_grows() -> None:
     prompt = [Message(Role.USER, "go"), *(Message(Role.TOOL, "x" * 400, tool_call_id=str(n)) for n in range(8))]
     shorter = trimmed(prompt, 500)

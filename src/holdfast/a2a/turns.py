@@ -140,7 +140,7 @@ class Turns:
 
     async def take_up(self, task: Task, message: Message, lease: Lease, *, after_seconds: float) -> None:
         """Run a turn once more that a process died in, to its end."""
-        channel = self._channel(task)
+        channel = self._open(task)
         run = self._runner.run_again(channel, message, lease, after_seconds=after_seconds)
         await asyncio.wait({self._start(channel, run)})
 
@@ -182,7 +182,7 @@ class Turns:
                 if push is not None:
                     await self.configs.set(accepted.task.task_id, push)
             finally:
-                channel = self._channel(accepted.task)
+                channel = self._open(accepted.task)
                 self._start(channel, self._runner.run(channel, accepted.message))
         return accepted.task
 
@@ -193,7 +193,7 @@ class Turns:
         if channel is None:
             task = await self._store.tasks.get(task.task_id)
             yield await shown(self.files, records.view(task, history))
-            news = self._news(task)
+            news = self._from_the_log(task)
         else:
             view, place = replace(channel.view, history=history), channel.place
             yield await shown(self.files, view)
@@ -207,7 +207,12 @@ class Turns:
         if channel is not None:
             async for item in self._of_channel(channel, channel.place):
                 yield item
-        elif task.state.running:
+        else:
+            async for item in self._from_the_log(task):
+                yield item
+
+    async def _from_the_log(self, task: Task) -> AsyncGenerator[News]:
+        if task.state.running:
             async for item in from_the_log(self._store, task, self._stopping):
                 yield item
 
@@ -223,16 +228,18 @@ class Turns:
     async def _history(self, task: Task, history_length: int | None) -> tuple[Message, ...]:
         return await self._lists.history(task, history_length)
 
-    def _channel(self, task: Task) -> Channel:
-        """The channel of a task that runs here, or is about to."""
-        if task.task_id not in self._channels:
-            self._channels[task.task_id] = Channel(task)
-        return self._channels[task.task_id]
+    def _open(self, task: Task) -> Channel:
+        """A channel for a turn that is about to run; that of the task's turn before may not be closed yet."""
+        channel = self._channels[task.task_id] = Channel(task)
+        return channel
+
+    def _close(self, channel: Channel) -> None:
+        if self._channels.get(channel.task.task_id) is channel:
+            del self._channels[channel.task.task_id]
 
     def _start(self, channel: Channel, run: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task_id = channel.task.task_id
         running = self._go(run)
-        running.add_done_callback(lambda _: self._channels.pop(task_id, None))
+        running.add_done_callback(lambda _: self._close(channel))
         running.add_done_callback(_report)
         self._go(self._post(channel))
         return running

@@ -142,8 +142,9 @@ def serve(as_json: bool, **given: Any) -> None:
       POST /api/actions/ID     append an action; the session is made if need be
       GET  /api/sessions/ID    a session with its state and newest actions
       WS   /ws?session=ID      what happens, as it happens
-      POST /a2a                the agent
-      GET  /openapi.json       everything else
+      POST /a2a                the agent, over A2A
+      POST /api/chat/KEY       the agent, without A2A
+      GET  /docs               everything else, to read
     """
     import gc
 

@@ -49,7 +49,8 @@ def newest(sentences: Iterable[str]) -> list[str]:
         if _folded(sentence) not in seen and not (said and said <= things):
             kept.append(sentence)
         seen.add(_folded(sentence))
-        things |= said
+        if not COMMAND.match(sentence):  # "Say: my name is Bot" is not news of the name
+            things |= said
     return kept[::-1]
 
 
