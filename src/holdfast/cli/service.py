@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS = 30.0
 MAX_MESSAGE = 64 * 1024 * 1024
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+AGAIN_SECONDS = 0.5
 TENANT = "Holdfast-Tenant"
 PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
@@ -282,16 +281,28 @@ def _refuse(status: int, content: bytes) -> None:
 
 def run(command: Any) -> Any:
     """Run a command's coroutine; Ctrl-C and SIGTERM end it quietly, and what it has begun is put away."""
-    try:
-        return asyncio.run(_until_stopped(command))
-    except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
-    except asyncio.CancelledError:
-        raise SystemExit(TERMINATED) from None
+    return asyncio.run(_until_stopped(command))
 
 
 async def _until_stopped(command: Any) -> Any:
-    task = asyncio.current_task()
-    if task is not None and threading.current_thread() is threading.main_thread():
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await command
+    """The command's result; SystemExit once it has put away what it had begun, if a signal ends it."""
+    working = asyncio.ensure_future(command)
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
+    try:
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        # Again and again: libraries have been seen to swallow one cancel.
+        while not working.done():
+            working.cancel()
+            await asyncio.wait({working}, timeout=AGAIN_SECONDS)
+    if stopped.done() and working.cancelled():
+        raise SystemExit(128 + stopped.result())
+    return working.result()
+
+
+def _stop(stopped: "asyncio.Future[int]", number: int) -> None:
+    if not stopped.done():
+        stopped.set_result(number)
