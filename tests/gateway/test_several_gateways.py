@@ -231,30 +231,29 @@ async def until_waiting(connection: psycopg.AsyncConnection[Any], count: int) ->
             await asyncio.sleep(0.01)
 
 
-async def test_a_turn_of_a_gateway_that_died_is_ended_by_another_and_the_conversation_goes_on(
+async def test_a_turn_of_a_gateway_that_died_is_begun_again_by_another_and_the_conversation_goes_on(
     mortal: Running, two: Running, http: httpx2.AsyncClient
 ) -> None:
     there, here = Client(mortal.url, http), Client(two.url, http)
     assert words(await there.send("My name is Ada.", "turns", "m1"))
-    cut = await there.send("Think for 60 seconds.", "turns", "m2", wait=False)
-    queued = await there.send("Never heard.", "turns", "m3", wait=False)
+    cut = await there.send("Think for 2 seconds.", "turns", "m2", wait=False)
+    queued = await there.send("Say: heard after all", "turns", "m3", wait=False)
     async with asyncio.timeout(PATIENCE):
         while (await here.get(cut["id"]))["status"]["state"] != "working":
             await asyncio.sleep(0.01)
     polled = asyncio.create_task(here.ended(cut["id"]))
-    asked = asyncio.create_task(here.send("Think for 60 seconds.", "turns", "m2"))
+    asked = asyncio.create_task(here.send("Think for 2 seconds.", "turns", "m2"))
     following = asyncio.create_task(here.send("What is my name?", "turns", "m4"))
     kill(mortal)
     ended = await polled
-    assert ended["status"]["state"] == "failed"
-    assert "interrupted" in ended["status"]["message"]["parts"][0]["text"]
-    assert (await here.ended(queued["id"]))["status"]["state"] == "failed"
+    assert ended["status"]["state"] == "completed"
+    assert "heard after all" in words(await here.ended(queued["id"]))
     assert (await asked)["id"] == cut["id"], "delivered again, it is the same turn"
     assert "Ada" in words(await following)
 
 
 @pytest.mark.long
-async def test_a_gateway_that_was_only_asleep_does_not_write_to_a_turn_that_another_has_ended(
+async def test_a_gateway_that_was_only_asleep_does_not_write_to_a_turn_that_another_has_taken_up(
     mortal: Running, two: Running, http: httpx2.AsyncClient
 ) -> None:
     """Stopped for longer than its lease; when it wakes, its answer comes too late and is refused."""
@@ -268,9 +267,9 @@ async def test_a_gateway_that_was_only_asleep_does_not_write_to_a_turn_that_anot
         ended = await here.ended(cut["id"])
     finally:
         os.kill(mortal.process.pid, signal.SIGCONT)
-    assert ended["status"]["state"] == "failed"
+    assert ended["status"]["state"] == "completed", "the other one has begun it again"
     assert "awake" in words(await there.send("Say: awake", "asleep", "m2"))
     assert await there.get(cut["id"]) == await here.get(cut["id"]) == ended
     log = (await http.get(f"{two.url}/api/sessions/{session_id_for(session_key('main', 'asleep'))}/log")).text
     said = [line for line in log.splitlines() if cut["id"] in line and '"role":"agent"' in line]
-    assert len(said) == 1, "only the reason why it failed"
+    assert len(said) == 2, "the note that it is begun again, and one answer"

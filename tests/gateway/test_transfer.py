@@ -315,6 +315,7 @@ async def big_archive(path: Path, events: int) -> bytes:
             return (await client.get("/api/export")).content
 
 
+@pytest.mark.long
 async def test_sigterm_in_the_middle_of_an_import_leaves_whole_sessions_only(store_url: str, tmp_path: Path) -> None:
     archive = await big_archive(tmp_path / "source.db", 60_000)
     data = tmp_path / "data"

@@ -22,6 +22,7 @@ def test_on_sqlite(tmp_path: Path) -> None:
     check(put("--adapter", str(EXAMPLES / "holdfast_sqlite.py"), *SMALL, artifacts=tmp_path))
 
 
+@pytest.mark.long
 def test_on_postgresql(tmp_path: Path, postgres: Server) -> None:
     environment = {"HOLDFAST_PROVE_POSTGRES": postgres.uri}
     adapter = str(EXAMPLES / "holdfast_postgres.py")

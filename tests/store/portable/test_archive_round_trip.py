@@ -164,6 +164,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_archive(tmp_path: Path) -> None:
     """One megabyte of log, and two hundred."""
     peaks = []
