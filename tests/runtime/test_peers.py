@@ -144,3 +144,14 @@ async def test_a_cancelled_turn_does_not_wait_for_its_peer(store: Store, workspa
         (left,) = await store.effects.unresolved("s")
         assert left.tool == "ask_agent"
         gate.let(1)
+
+
+async def test_no_proxy_of_the_environment_stands_before_a_peer_on_this_machine(
+    store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    with endpoint() as server:
+        talk = Conversation(store, workspace, SimulatorBackend(), peers=Peers((server.origin,)))
+        await asked(talk, server.origin)
+    assert len(server.requests) == 1

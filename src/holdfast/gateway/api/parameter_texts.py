@@ -32,13 +32,14 @@ ASKING_NOTHING = frozenset({"user", "tag", "status", "q", "from", "to", "cursor"
 
 
 def describe(parameter: dict[str, Any]) -> None:
-    """Say of a parameter what its name says; that of a session's id is one for each, where there may be several."""
+    """Say of a parameter what its name says, unless its route says more; that of a session's id is one for each, where
+    there may be several."""
     name, schema = parameter["name"], parameter["schema"]
     several = any(option.get("type") == "array" for option in schema.get("anyOf", ()))
     if name == "session":
         one = SCHEMAS["session_id"]
         parameter["schema"] = {"type": "array", "items": one} if several else one
-    else:
+    elif "pattern" not in schema:
         parameter["schema"] = SCHEMAS.get(name, schema)
     if parameter["in"] == "query" and name in ASKING_NOTHING and not parameter["required"] and not several:
         parameter["allowEmptyValue"] = True

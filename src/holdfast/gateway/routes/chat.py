@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,17 +34,19 @@ from holdfast.a2a.wire import (
 from holdfast.core import HoldfastError, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Closing, InvalidInput
-from holdfast.core.ids import check_name
+from holdfast.core.ids import MAX_NAME_LENGTH, check_name
 from holdfast.gateway.agent import AGENT
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
+from holdfast.gateway.api.operation import JSON, schema_of
 from holdfast.gateway.api.parameters import IdempotencyKey, PageLimit, TenantStore, check_callers_key, key_of
 from holdfast.gateway.api.problem import problem
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.chat import (
     ChatAnswer,
     ChatAttachment,
+    ChatEvent,
     ChatHistory,
     ChatMessage,
     NewAttachment,
@@ -54,6 +56,14 @@ from holdfast.gateway.wire.chat import (
 
 PREFIX = f"agent:{AGENT}:"
 DEFAULT_MESSAGES = 50
+
+ChatKey = Annotated[
+    str,
+    Path(
+        description="a session key of the agent",
+        json_schema_extra={"pattern": rf"^{PREFIX}[^\u0000]+$", "maxLength": MAX_NAME_LENGTH},
+    ),
+]
 
 _new_message = parse_into(NewMessage)
 _ids = TimeOrderedIds()
@@ -83,9 +93,9 @@ def add_routes(routes: APIRouter, gateway: Gateway, turns_of: Callable[[Request]
     @routes.post(
         "/api/chat/{key:path}",
         summary="Say something to the gateway's agent; its answer, or with `stream` server-sent events",
-        **described({200: ChatAnswer}, body=NewMessage),
+        **_streamed_too(described({200: ChatAnswer}, body=NewMessage)),
     )
-    async def chat(request: Request, key: str, idempotency_key: IdempotencyKey = None) -> Response:
+    async def chat(request: Request, key: ChatKey, idempotency_key: IdempotencyKey = None) -> Response:
         body = await read_body(request, _new_message)
         asked = _request(checked_key(key), body, key_of(body.idempotency_key, idempotency_key))
         turns = turns_of(request)
@@ -102,6 +112,14 @@ def add_routes(routes: APIRouter, gateway: Gateway, turns_of: Callable[[Request]
             cut_off={"type": "error", "problem": problem(Closing("the gateway is stopping"))},
             refused=partial(gateway.until_refused, request),
         )
+
+
+def _streamed_too(described: dict[str, Any]) -> dict[str, Any]:
+    """The description of a route whose answer may also come as events, each with one of ours as its data."""
+    data = {"type": "string", "contentMediaType": JSON, "contentSchema": schema_of(ChatEvent)}
+    event = {"type": "object", "required": ["data"], "properties": {"data": data}}
+    described["responses"]["200"]["content"]["text/event-stream"] = {"schema": event}
+    return described
 
 
 def checked_key(key: str) -> str:

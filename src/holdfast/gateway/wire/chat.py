@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from holdfast.core import TaskState
-from holdfast.gateway.wire.types import OwnName, Seq, Time
+from holdfast.gateway.wire.types import Document, OwnName, Seq, Time
 
 Base64 = Annotated[str, Meta(extra_json_schema={"format": "byte"})]
 Speaker = Literal["user", "agent"]
@@ -38,6 +38,19 @@ class ChatAnswer(Struct, rename="camel", omit_defaults=True):
     status: TaskState
     text: str
     detail: str | None = None
+
+
+class ChatEvent(Struct, rename="camel", omit_defaults=True):
+    """What a streamed answer is told in: `task` first, `text` and `status` as they come, then `answer` or `error`."""
+
+    type: Literal["task", "text", "status", "answer", "error"]
+    task_id: str | None = None
+    text: str | None = None
+    key: str | None = None
+    session_id: str | None = None
+    status: TaskState | None = None
+    detail: str | None = None
+    problem: Document | None = None
 
 
 class ChatAttachment(Struct, rename="camel", omit_defaults=True):
