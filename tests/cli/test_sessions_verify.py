@@ -32,6 +32,7 @@ def found(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 
 def damage(folder: Path, sql: str) -> None:
     connection = apsw.Connection(f"{folder}/holdfast.db")
+    connection.set_busy_timeout(10_000)
     connection.execute(sql)
     connection.close()
 

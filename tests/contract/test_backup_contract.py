@@ -118,6 +118,7 @@ async def test_a_damaged_store_gives_no_backup(sqlite_url: str, tmp_path: Path) 
     async with await open_store(sqlite_url) as store:
         await store.append("s", [NewEvent("note", {"n": n}) for n in range(3)])
         connection = apsw.Connection(sqlite_url.removeprefix("sqlite:///"))
+        connection.set_busy_timeout(10_000)
         connection.execute("UPDATE transcript_events SET payload = x'7b7d' WHERE seq = 2")
         connection.close()
         with pytest.raises(Corrupt, match="event 2"):

@@ -279,6 +279,14 @@ async def test_retention_by_age_count_and_size(store: Store) -> None:
             await store.retention.plan(Policy(max_sessions=limit))  # type: ignore[arg-type]
 
 
+async def test_of_sessions_of_one_moment_the_first_goes_first(store: Store) -> None:
+    for name in ("z", "m", "a"):
+        await store.append(name, numbered(1))
+    await run(store, "UPDATE sessions SET updated_at = 1000")
+    plan = await store.retention.plan(Policy(max_sessions=1))
+    assert [one.session_id for one in plan.doomed] == ["z", "m"]
+
+
 async def test_retention_deletes_what_the_plan_names_and_spares_what_is_held_or_leased(store: Store) -> None:
     await make_aged(store)
     await store.sessions.hold("a", True)

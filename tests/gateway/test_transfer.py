@@ -65,6 +65,7 @@ def damage(url: str, sql: str) -> None:
     """Change the database behind the store's back."""
     if url.startswith("sqlite"):
         connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        connection.set_busy_timeout(10_000)
         connection.execute(sql.format(blob="x'7B7D'"))
         connection.close()
     else:

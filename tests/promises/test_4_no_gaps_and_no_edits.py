@@ -16,6 +16,7 @@ def change(url: str, sql: str) -> None:
     """Change the database behind the store's back."""
     if url.startswith("sqlite"):
         connection = apsw.Connection(url.removeprefix("sqlite:///"))
+        connection.set_busy_timeout(10_000)
         connection.execute(sql)
         connection.close()
     else:

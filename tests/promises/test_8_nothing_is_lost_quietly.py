@@ -97,6 +97,7 @@ async def test_a_newer_schema_is_refused(store_url: str) -> None:
     newer = "UPDATE schema_meta SET value = '9999' WHERE key = 'version'"
     if store_url.startswith("sqlite"):
         connection = apsw.Connection(str(path_of(store_url)))
+        connection.set_busy_timeout(10_000)
         connection.execute(newer)
         connection.close()
     else:

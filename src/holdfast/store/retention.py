@@ -100,11 +100,12 @@ class Retention(Part):
 
 
 def decide(policy: Policy, candidates: list[_Candidate], now: int) -> RetentionPlan:
-    """Which of the candidates, the least recently used first, are over one of the policy's limits."""
+    """Which of the candidates, in the order in which they began, are over one of the policy's limits: the least recently
+    used first, and of those of one moment the one that began first."""
     count, size = len(candidates), sum(each.size_bytes for each in candidates)
     doomed: list[Doomed] = []
     held: list[str] = []
-    for each in sorted(candidates, key=lambda each: (each.updated_at, each.session_id)):
+    for each in sorted(candidates, key=lambda each: each.updated_at):
         reason = None
         if policy.max_age_ms is not None and now - each.updated_at > policy.max_age_ms:
             reason = "age"
