@@ -100,7 +100,7 @@ class Retention(Part):
 
 
 def decide(policy: Policy, candidates: list[_Candidate], now: int) -> RetentionPlan:
-    """Which of the candidates, in the order in which they began, are over one of the policy's limits: the least recently
+    """Which of the candidates, in the order in which they began, are over one of the limits: the least recently
     used first, and of those of one moment the one that began first."""
     count, size = len(candidates), sum(each.size_bytes for each in candidates)
     doomed: list[Doomed] = []
