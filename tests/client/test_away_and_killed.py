@@ -110,7 +110,10 @@ def test_a_killed_program_loses_nothing_that_it_logged(tmp_path: Path, spool: Pa
         assert found == list(range(len(found)))
         assert len(found) >= said + 1
         state = ask(service.url, "/api/state/killed")
-        assert (state["n"], state["version"]) == ((len(found) - 1) // 7 * 7, (len(found) - 1) // 7 + 1)
+        # A program that is killed between the two calls of an n has made only the first.
+        calls = (len(found) - 1) // 7 + 1
+        assert calls - cycles <= state["version"] <= calls
+        assert state["n"] in {(calls - 1) * 7, (calls - 2) * 7}
     assert spools(spool) == []
 
 
