@@ -36,6 +36,13 @@ def numbers(url: str, session_id: str) -> list[int]:
     return [action["details"]["n"] for action in actions(url, session_id)]
 
 
+def patches(url: str, session_id: str) -> list[dict[str, Any]]:
+    """Every change of its state, oldest first."""
+    with _opener.open(f"{url}/api/sessions/{session_id}/log", timeout=PATIENCE) as answer:
+        events = [json.loads(line) for line in answer]
+    return [event["payload"]["patch"] for event in events if event["type"] == "holdfast.state_updated"]
+
+
 def until(condition: Callable[[], bool]) -> None:
     """Wait until it holds."""
     deadline = time.monotonic() + PATIENCE

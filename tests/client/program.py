@@ -1,7 +1,7 @@
 """A program that reports until it is killed: `python -m tests.client.program URL SESSION FIRST`.
 
-It logs n = FIRST, FIRST + 1, … and says each n on stdout once the call has returned. Now and then it makes a call of
-another kind, which carries n too.
+It logs n = FIRST, FIRST + 1, … and now and then makes a call of another kind, which carries n too. It says each call on
+stdout once it has returned: `step n`, `state n`.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ async def main(url: str, session_id: str, first: int) -> None:
         n = first
         while True:
             await agent.log_action("step", {"n": n, "room": "x" * (n % 300)})
+            print("step", n, flush=True)  # noqa: T201
             if n % 7 == 0:
                 await agent.update_state({"n": n})
-            sys.stdout.write(f"{n}\n")
-            sys.stdout.flush()
+                print("state", n, flush=True)  # noqa: T201
             n += 1
             await asyncio.sleep(0.0005)
 

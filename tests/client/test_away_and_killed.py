@@ -7,11 +7,12 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from tests.client.gate import CutOff, Gate, Seen, let_through, problem
-from tests.client.looking import actions, ask, free_port, numbers, spools, until
+from tests.client.looking import actions, ask, free_port, numbers, patches, spools, until
 from tests.gateway.process import Running, running
 
 from holdfast.client import HookAgent, HookAgentBlocking
@@ -87,19 +88,59 @@ async def test_an_answer_that_is_lost_is_asked_for_again_and_changes_nothing(gat
     assert ask(gate.url, "/api/sessions/lost-answers/resume")["session"]["headSeq"] == 31
 
 
+@dataclass(slots=True)
+class Lives:
+    """What programs were told is kept, or left in a spool when they were killed, by the kind of call."""
+
+    steps: int = -1
+    states: set[int] = field(default_factory=set)
+    ends: set[int] = field(default_factory=set)
+    """The last step of each life: its other call may never have been made."""
+
+    def live_and_be_killed(self, url: str, lines: int) -> None:
+        """One more life, that goes on after the last step."""
+        command = [sys.executable, "-m", "tests.client.program", url, "killed", str(self.steps + 1)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
+            assert program.stdout is not None
+            for _ in range(lines):
+                self._said(program.stdout.readline())
+            program.kill()
+            for line in program.stdout:
+                self._said(line)
+        # What was written when it died counts too, although it could not say so any more.
+        for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
+            for entry in path.read_bytes().split(b"\n")[:-1]:
+                body = json.loads(entry)["body"]
+                if body.get("type") == "step":
+                    self._took("step", body["details"]["n"])
+                elif "n" in body:
+                    self._took("state", body["n"])
+        self.ends.add(self.steps)
+
+    def _said(self, line: str) -> None:
+        kind, n = line.split()
+        self._took(kind, int(n))
+
+    def _took(self, kind: str, n: int) -> None:
+        if kind == "state":
+            self.states.add(n)
+        else:
+            self.steps = max(self.steps, n)
+
+
 @pytest.mark.parametrize("cycles", [5, pytest.param(30, marks=pytest.mark.long)])
 def test_a_killed_program_loses_nothing_that_it_logged(tmp_path: Path, spool: Path, cycles: int) -> None:
     """The service is away in every second life, and the program is killed in every one but the last."""
     chance = random.Random(20261115)
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    said = -1
+    lives = Lives()
     with contextlib.ExitStack() as last:
         for cycle in range(cycles):
             with contextlib.ExitStack() as life:
                 if cycle % 2:
                     life.enter_context(running(tmp_path / "data", port=port))
-                said = _live_and_be_killed(url, said + 1, chance.randint(1, 120))
+                lives.live_and_be_killed(url, chance.randint(1, 120))
         service = last.enter_context(running(tmp_path / "data", port=port))
         assert any(spools(spool))
         with HookAgentBlocking("killed", url=url) as agent:
@@ -108,37 +149,14 @@ def test_a_killed_program_loses_nothing_that_it_logged(tmp_path: Path, spool: Pa
             assert agent.refused == 0
         found = numbers(service.url, "killed")
         assert found == list(range(len(found)))
-        assert len(found) >= said + 1
+        assert len(found) >= lives.steps + 1
+        changed = [patch["n"] for patch in patches(service.url, "killed")]
+        assert changed == sorted(set(changed)), "each once, and in order"
+        assert set(changed) >= lives.states
+        assert set(range(0, len(found), 7)) - set(changed) <= lives.ends
         state = ask(service.url, "/api/state/killed")
-        # A program that is killed between the two calls of an n has made only the first.
-        calls = (len(found) - 1) // 7 + 1
-        assert calls - cycles <= state["version"] <= calls
-        assert state["n"] in {(calls - 1) * 7, (calls - 2) * 7}
+        assert (state["n"], state["version"]) == (changed[-1], len(changed))
     assert spools(spool) == []
-
-
-def _live_and_be_killed(url: str, first: int, lines: int) -> int:
-    """The last n that the program was told is kept, or one more: what was written when it died counts, too."""
-    command = [sys.executable, "-m", "tests.client.program", url, "killed", str(first)]
-    last = first - 1
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
-        assert program.stdout is not None
-        for _ in range(lines):
-            last = int(program.stdout.readline())
-        program.kill()
-        for line in program.stdout:
-            last = int(line)
-    return _last_in_the_spools(last)
-
-
-def _last_in_the_spools(last: int) -> int:
-    """An action can be in the spool although the program was killed before it could say so."""
-    for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
-        for line in path.read_bytes().split(b"\n")[:-1]:
-            body = json.loads(line)["body"]
-            if body.get("type") == "step":
-                last = max(last, body["details"]["n"])
-    return last
 
 
 async def test_the_next_program_delivers_for_a_dead_one_of_another_session(gateway: Running, spool: Path) -> None:
