@@ -15,7 +15,8 @@ from tests.gateway.raw import get, raw, refused
 from tests.gateway.test_connections import UPGRADE
 
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway.access.hosts import HostCheck, checked_origin, is_loopback
+from holdfast.core.loopback import is_loopback
+from holdfast.gateway.access.hosts import HostCheck, checked_origin
 from holdfast.gateway.app import create_app
 from holdfast.store import Store
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.core.loopback import is_here
 from holdfast.prove.envelopes import WireVersion, get_task
 from holdfast.prove.targets.process import free_port
-from holdfast.prove.wire import TransportFault, Wire, is_loopback
+from holdfast.prove.wire import TransportFault, Wire
 
 RPC = {"protocolBinding": "JSONRPC"}
 
@@ -73,4 +74,4 @@ async def test_nobody_there_is_a_fault_and_not_an_answer() -> None:
     ],
 )
 def test_proxies_of_the_environment_are_for_other_machines_only(url: str, loopback: bool) -> None:
-    assert is_loopback(url) is loopback
+    assert is_here(url) is loopback

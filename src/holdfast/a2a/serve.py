@@ -1,7 +1,6 @@
 """A standalone A2A server process for any handler: its own data folder, its own store, one port."""
 
 import asyncio
-import ipaddress
 import math
 import os
 import signal
@@ -20,6 +19,7 @@ from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.server import A2AServer
 from holdfast.a2a.url_guard import UrlGuard
+from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
 from holdfast.store.lock import StoreLock
 
@@ -65,7 +65,7 @@ def serve(
             name=name,
             version=version,
             workspace=workspace,
-            url=url or (here if _is_loopback(listener) else None),
+            url=url or (here if is_loopback(listener.getsockname()[0]) else None),
             card=card,
             resume=resume,
             guard=UrlGuard(allow_push),
@@ -80,11 +80,6 @@ async def _serve(
         a2a = make(store)
         await a2a.start(alone=True)
         await web_server(a2a, grace_seconds).serve(sockets=[listener])
-
-
-def _is_loopback(listener: socket.socket) -> bool:
-    """Whether only this machine reaches us, and so by this address."""
-    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
 def web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":

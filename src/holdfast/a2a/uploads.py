@@ -16,6 +16,7 @@ from holdfast.a2a.files import MAX_MESSAGE, MB, Files
 from holdfast.a2a.upload_intake import Intake, Landed
 from holdfast.core import HoldfastError, TimeOrderedIds
 from holdfast.core.errors import TooLarge
+from holdfast.core.problem import MEDIA_TYPE, problem
 
 PATH = "/a2a/uploads"
 MAX_REQUEST = MAX_MESSAGE + MB
@@ -35,7 +36,7 @@ def uploads_route(files_of: Callable[[Request], Files]) -> Route:
             intake = Intake(files_of(request).workspace, ids(), request.headers.get("content-type", ""))
             landed = await _land(request, intake)
         except HoldfastError as error:
-            return _problem(error)
+            return _refused(error)
         except ClientDisconnect:
             return Response(status_code=400)
         return JSONResponse({"files": [_described(file) for file in landed]})
@@ -76,16 +77,6 @@ def _described(file: Landed) -> dict[str, Any]:
     return {"uri": file.uri, "name": file.name, "mimeType": file.media_type, "size": file.size}
 
 
-def _problem(error: HoldfastError) -> Response:
-    """The error in the shape of the gateway's."""
-    body = error.details | {
-        "type": f"urn:holdfast:problem:{error.code}",
-        "title": error.code.replace("_", " ").capitalize(),
-        "status": error.status,
-        "detail": error.message,
-        "code": error.code,
-    }
-    if error.hint is not None:
-        body["hint"] = error.hint
+def _refused(error: HoldfastError) -> Response:
     headers = {"Retry-After": "1"} if error.status == 503 else None
-    return JSONResponse(body, error.status, headers, "application/problem+json")
+    return JSONResponse(problem(error), error.status, headers, MEDIA_TYPE)

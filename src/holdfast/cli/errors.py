@@ -10,7 +10,7 @@ import click
 from holdfast.cli.columns import plain
 from holdfast.cli.show import as_json
 from holdfast.core import HoldfastError
-from holdfast.gateway.api.problem import problem
+from holdfast.core.problem import problem
 
 CANNOT = 2
 

@@ -7,13 +7,13 @@ import asyncio
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
 from holdfast.core import HoldfastError
+from holdfast.core.loopback import is_here
 from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.redact import hide_passwords
 
@@ -51,7 +51,7 @@ class Wire:
         self.endpoint = self.base_url + "/a2a"
         self.version = version
         self._http = httpx2.AsyncClient(
-            trust_env=not is_loopback(base_url),
+            trust_env=not is_here(base_url),
             follow_redirects=False,
             limits=httpx2.Limits(max_keepalive_connections=0),
             timeout=None,
@@ -107,15 +107,6 @@ class Wire:
         if response.status_code in UNAVAILABLE:
             raise TransportFault(f"{hide_passwords(url)} answered {response.status_code}: unavailable")
         return HttpAnswer(response.status_code, response.content)
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the URL names this machine, so that no proxy belongs between us and it."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _named_url(card: Mapping[str, Any], version: WireVersion) -> str | None:

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from holdfast.core import HoldfastError, strict_json
+from holdfast.core.loopback import is_here
 
 TIMEOUT_SECONDS = 120.0
 PAUSE_SECONDS = 0.5
@@ -113,7 +112,7 @@ async def _call(url: str, method: str, params: dict[str, Any], kind: type[Result
     raw = b""
     try:
         async with (
-            httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, trust_env=not _on_this_machine(url)) as client,
+            httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, trust_env=not is_here(url)) as client,
             client.stream("POST", url, content=strict_json.dump(request), headers=headers) as response,
         ):
             async for chunk in response.aiter_bytes():
@@ -129,15 +128,6 @@ async def _call(url: str, method: str, params: dict[str, Any], kind: type[Result
         return msgspec.json.decode(answer.result, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PeerFailed(f"the agent at {url} answered {response.status_code}, and not as A2A does: {error}") from error
-
-
-def _on_this_machine(url: str) -> bool:
-    """Whether the URL is one of this machine, so that no proxy of the environment belongs in between."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def _words(said: Sequence[_Said | None]) -> str:

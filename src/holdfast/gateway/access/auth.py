@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
+from holdfast.core.loopback import is_loopback
 from holdfast.gateway.access.authority import Authority
-from holdfast.gateway.access.hosts import is_loopback
 from holdfast.gateway.access.scopes import Caller, needed
 from holdfast.gateway.access.upgrades import refuse_upgrade
 from holdfast.gateway.api.answers import problem_answer

@@ -6,7 +6,6 @@ to any site: so the Origin, where there is one, must be the gateway's own, port 
 machine may serve pages as well. Names are compared as they were sent; whatever is not plainly a host is nobody's.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
+from holdfast.core.loopback import address_in, is_loopback
 from holdfast.gateway.access.upgrades import refuse_upgrade
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.errors import ForeignOrigin, WrongHost
@@ -103,7 +103,7 @@ class HostCheck:
         return None, ForeignOrigin(f"the request comes from a page of {_shown(origins)}")
 
     def _is_ours(self, host: str) -> bool:
-        return is_loopback(host) or host in self._hosts or (self._any_address and _address(host) is not None)
+        return is_loopback(host) or host in self._hosts or (self._any_address and address_in(host) is not None)
 
 
 @lru_cache(maxsize=1024)
@@ -113,7 +113,7 @@ def site_of(value: bytes) -> Site | None:
     if found is None:
         return None
     address, name, port = found.groups()
-    if address is not None and _address(address.decode()) is None:
+    if address is not None and address_in(address.decode()) is None:
         return None
     return Site((address or name).decode().lower(), None if port is None else int(port))
 
@@ -136,26 +136,8 @@ def checked_origin(text: str) -> bytes:
     return origin
 
 
-@lru_cache(maxsize=1024)
-def is_loopback(host: str) -> bool:
-    """Whether a name or address always means this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    address = _address(host)
-    return address is not None and address.is_loopback
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that is written here, if it is one; an IPv4 address in IPv6 clothes is that address."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
-
-
 def _is_unspecified(host: str) -> bool:
-    address = _address(host)
+    address = address_in(host)
     return address is not None and address.is_unspecified
 
 

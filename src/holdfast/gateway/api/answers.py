@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from holdfast.core import HoldfastError, strict_json
-from holdfast.gateway.api.problem import MEDIA_TYPE, problem
+from holdfast.core.problem import MEDIA_TYPE, problem
 
 JSON = "application/json"
 JSON_TYPE = (b"content-type", JSON.encode())

@@ -6,8 +6,8 @@ A status that is not said here is never answered, whatever is sent.
 from http import HTTPStatus
 from typing import Any
 
+from holdfast.core.problem import MEDIA_TYPE
 from holdfast.gateway.api.operation import schema_of
-from holdfast.gateway.api.problem import MEDIA_TYPE
 from holdfast.gateway.wire.sessions import Problem
 
 NAME = "Problem"

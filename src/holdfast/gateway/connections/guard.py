@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from holdfast.core import HoldfastError, strict_json
-from holdfast.gateway.access.hosts import is_loopback
-from holdfast.gateway.api.problem import MEDIA_TYPE, problem
+from holdfast.core.loopback import is_loopback
+from holdfast.core.problem import MEDIA_TYPE, problem
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.heads import too_long
 from holdfast.gateway.connections.limits import Limits

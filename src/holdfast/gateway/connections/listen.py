@@ -6,7 +6,7 @@ kernel drops the connection. A client that takes a little now and then is never 
 
 import socket
 
-from holdfast.gateway.access.hosts import is_loopback
+from holdfast.core.loopback import is_loopback
 from holdfast.gateway.errors import CannotListen
 
 BACKLOG = 2048

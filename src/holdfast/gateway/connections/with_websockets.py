@@ -18,7 +18,7 @@ from websockets.protocol import Event
 from websockets.server import ServerProtocol
 
 from holdfast.core import HoldfastError, strict_json
-from holdfast.gateway.api.problem import MEDIA_TYPE, problem
+from holdfast.core.problem import MEDIA_TYPE, problem
 from holdfast.gateway.connections.guard import raw_answer
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.limits import Limits

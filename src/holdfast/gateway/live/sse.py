@@ -15,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import InvalidInput
+from holdfast.core.problem import problem
 from holdfast.gateway.access.auth import caller_of, store_of
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.operation import Operation
-from holdfast.gateway.api.problem import problem
 from holdfast.gateway.errors import Unauthorized, Unexpected
 from holdfast.gateway.gateway import Followed, Gateway
 from holdfast.gateway.live.feeds import Ending, connected, encode, feed_query, messages, send_all, until_it_ends

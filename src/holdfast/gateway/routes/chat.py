@@ -35,13 +35,13 @@ from holdfast.core import HoldfastError, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Closing, InvalidInput
 from holdfast.core.ids import MAX_NAME_LENGTH, check_name
+from holdfast.core.problem import problem
 from holdfast.gateway.agent import AGENT
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import JSON, schema_of
 from holdfast.gateway.api.parameters import IdempotencyKey, PageLimit, TenantStore, check_callers_key, key_of
-from holdfast.gateway.api.problem import problem
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.chat import (
     ChatAnswer,
