@@ -7,16 +7,12 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import Request
-from starlette.routing import BaseRoute
-
-from holdfast.a2a.turns import Turns
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.gateway import Gateway
@@ -75,12 +71,6 @@ def running(data: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
 
 class NoAgent:
     """A gateway without an agent."""
-
-    routes: Sequence[BaseRoute] = ()
-
-    def turns_of(self, request: Request) -> Turns:
-        """Nobody asks for them."""
-        raise NotImplementedError
 
     async def stop(self, grace_seconds: float) -> None:
         """There are no turns."""

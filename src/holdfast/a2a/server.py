@@ -15,9 +15,10 @@ from starlette.routing import Route
 from holdfast.a2a import rpc
 from holdfast.a2a.card import Described, Form, agent_card
 from holdfast.a2a.dispatch import Asked, asked, follow, perform
+from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.rpc import CallId, RpcError
-from holdfast.a2a.sse import HEARTBEAT_SECONDS, Answers, AnswerStream, never
+from holdfast.a2a.sse import Answers, AnswerStream, never
 from holdfast.a2a.tenants import Tenants
 from holdfast.a2a.turns import Turns
 from holdfast.a2a.uploads import uploads_route

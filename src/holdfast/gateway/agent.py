@@ -48,7 +48,15 @@ class Model:
         return OpenAIBackend(self.url, self.name, api_key=os.environ.get("OPENAI_API_KEY"))
 
 
-class Agent(Protocol):
+class Stoppable(Protocol):
+    """What has turns that must come to their end before the gateway does."""
+
+    async def stop(self, grace_seconds: float) -> None:
+        """End the turns under way; what does not end in time is left for the next start."""
+        ...
+
+
+class Agent(Stoppable, Protocol):
     """What the gateway needs of an agent's server."""
 
     @property
@@ -58,10 +66,6 @@ class Agent(Protocol):
 
     def turns_of(self, request: Request) -> "Turns":
         """The turns of the tenant that asks."""
-        ...
-
-    async def stop(self, grace_seconds: float) -> None:
-        """End the turns under way; what does not end in time is left for the next start."""
         ...
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
+from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auditing import Audits
@@ -31,7 +32,7 @@ from holdfast.gateway.connections.rates import RateLimit, Rates
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.layers import BodyLimit, BusyRoutes, Problems
-from holdfast.gateway.live.sse import HEARTBEAT_SECONDS, ServerSentEvents
+from holdfast.gateway.live.sse import ServerSentEvents
 from holdfast.gateway.live.websocket import Live
 from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs

@@ -22,16 +22,16 @@ from urllib.parse import unquote
 import uvicorn
 
 from holdfast import __version__
+from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.core.clock import SystemClock, to_iso
 from holdfast.gateway.access.admission import Admission
-from holdfast.gateway.agent import AGENT, Agent, Model, start_agent
+from holdfast.gateway.agent import AGENT, Model, Stoppable, start_agent
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import Limits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
 from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.live.sse import HEARTBEAT_SECONDS
 from holdfast.gateway.operations import logs, timers
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
@@ -181,7 +181,7 @@ class Server(uvicorn.Server):
     """uvicorn, stopping in our order."""
 
     def __init__(
-        self, app: Any, gateway: Gateway, agent: Agent, announce: Callable[[], None], limits: Limits | None = None
+        self, app: Any, gateway: Gateway, agent: Stoppable, announce: Callable[[], None], limits: Limits | None = None
     ) -> None:
         limits = limits or Limits()
         super().__init__(

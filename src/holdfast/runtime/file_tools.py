@@ -1,9 +1,10 @@
 """Tools for the files of the workspace: read, write, edit, append, list."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from itertools import accumulate
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -19,20 +20,19 @@ MAX_ENTRIES = 500
 
 FILE_PATH = {"file_path": "The file, relative to the workspace."}
 
-
-class FileTool(msgspec.Struct, frozen=True):
-    """A tool that works on the workspace, off the event loop."""
-
-    def work(self, workspace: Path) -> str:
-        """Do it; what the model is told. Blocks."""
-        raise NotImplementedError
-
-    async def run(self, desk: Desk) -> str:
-        """Do it; what the model is told."""
-        return await asyncio.to_thread(self.work, desk.turn.workspace)
+Use = TypeVar("Use")
 
 
-class Read(FileTool, frozen=True):
+def off_the_loop(work: Callable[[Use, Path], str]) -> Callable[[Use, Desk], Coroutine[Any, Any, str]]:
+    """How a tool is run whose work on the workspace blocks: in a thread."""
+
+    async def run(self: Use, desk: Desk) -> str:
+        return await asyncio.to_thread(work, self, desk.turn.workspace)
+
+    return run
+
+
+class Read(msgspec.Struct, frozen=True):
     """Read a text file, or some of its lines."""
 
     file_path: str
@@ -59,8 +59,10 @@ class Read(FileTool, frozen=True):
         text, left = "".join(wanted[:shown])[:MAX_SHOWN], len(lines) - first - shown
         return f"{text}\n[{left} more lines: read on with offset {first + shown + 1}]" if left else text
 
+    run = off_the_loop(work)
 
-class Write(FileTool, frozen=True):
+
+class Write(msgspec.Struct, frozen=True):
     """Write a file, whatever was there before."""
 
     file_path: str
@@ -78,8 +80,10 @@ class Write(FileTool, frozen=True):
         write_text(workspace, self.file_path, self.content)
         return f"wrote {len(self.content.encode())} bytes to {self.file_path}"
 
+    run = off_the_loop(work)
 
-class Edit(FileTool, frozen=True):
+
+class Edit(msgspec.Struct, frozen=True):
     """Replace a text that is in a file exactly once."""
 
     file_path: str
@@ -102,8 +106,10 @@ class Edit(FileTool, frozen=True):
         write_text(workspace, self.file_path, text.replace(self.old_string, self.new_string))
         return f"edited {self.file_path}"
 
+    run = off_the_loop(work)
 
-class AppendFile(FileTool, frozen=True):
+
+class AppendFile(msgspec.Struct, frozen=True):
     """Append a line to a file, which is made if it is not there."""
 
     file_path: str
@@ -121,8 +127,10 @@ class AppendFile(FileTool, frozen=True):
         append_line(workspace, self.file_path, self.text)
         return f"appended a line to {self.file_path}"
 
+    run = off_the_loop(work)
 
-class ListFiles(FileTool, frozen=True):
+
+class ListFiles(msgspec.Struct, frozen=True):
     """List a folder."""
 
     folder: str = "."
@@ -142,6 +150,8 @@ class ListFiles(FileTool, frozen=True):
             lines = [described(opened, name) for name in names[:MAX_ENTRIES]]
         left = len(names) - len(lines)
         return "\n".join([*lines, *([f"[{left} more]"] if left else [])]) or "the folder is empty"
+
+    run = off_the_loop(work)
 
 
 FILE_TOOLS: tuple[type[ToolUse], ...] = (Read, Write, Edit, AppendFile, ListFiles)

@@ -7,12 +7,12 @@ the problem. A feed is never silent for longer than a heartbeat, so that it can 
 
 import asyncio
 import logging
-from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from holdfast.a2a.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.core.problem import problem
@@ -25,14 +25,8 @@ from holdfast.gateway.live.feeds import Ending, connected, encode, feed_query, m
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.store import Store
 
-EVENTS = "text/event-stream"
 LAST_EVENT_ID = "last-event-id"
-HEARTBEAT_SECONDS = 15.0
 RETRY_MS = 1_000
-LAST_SECONDS = 1.0
-HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Nobody on the way keeps a feed, or holds it back to make larger pieces of it."""
-HEARTBEAT = b": still here\n\n"
 
 log = logging.getLogger("holdfast.gateway")
 
@@ -65,38 +59,30 @@ class ServerSentEvents:
         return Events(self._gateway, caller_of(request), store, start, self._heartbeat_seconds)
 
 
-class Events(Response):
+class Events(EventStream):
     """The answer: it lasts until the client goes, the gateway stops or the feed cannot go on."""
-
-    media_type = EVENTS
 
     def __init__(
         self, gateway: Gateway, caller: Caller, store: Store, start: Connected, heartbeat_seconds: float
     ) -> None:
-        self.status_code = 200
-        self.background = None
-        self.init_headers(HEADERS)
+        super().__init__(heartbeat_seconds)
         self._gateway = gateway
         self._caller = caller
         self._store = store
         self._start = start
-        self._heartbeat_seconds = heartbeat_seconds
-        self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the feed; of a HEAD, its beginning."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await self.begin(send)
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
         start = self._start
         with self._gateway.following(Followed(self._store.tenant, start.session_id, start.user_id)):
-            await self._say(send, b"retry: %d\n" % RETRY_MS + opening(start))
+            await self.say(send, b"retry: %d\n" % RETRY_MS + opening(start))
             last = await self._follow(receive, send)
             if last is not None:
-                with suppress(TimeoutError):  # a client that takes nothing goes without
-                    async with asyncio.timeout(LAST_SECONDS):
-                        await send({"type": "http.response.body", "body": last})
+                await self.finish(send, last)
 
     async def _follow(self, receive: Receive, send: Send) -> bytes | None:
         """Send the feed; the last event, unless nobody is there to take it."""
@@ -113,28 +99,13 @@ class Events(Response):
 
     async def _send_all(self, send: Send) -> None:
         async def tell(found: Message) -> None:
-            await self._say(send, told(found))
+            await self.say(send, told(found))
 
-        beating = asyncio.create_task(self._beat(send))
+        beating = asyncio.create_task(self.beat(send))
         try:
             await send_all(messages(self._store, self._start), tell)
         finally:
             beating.cancel()
-
-    async def _beat(self, send: Send) -> None:
-        """Whenever nothing was sent for so long, say that the feed lives."""
-        loop = asyncio.get_running_loop()
-        while True:
-            rest = self._sent_at + self._heartbeat_seconds - loop.time()
-            if rest > 0:
-                await asyncio.sleep(rest)
-            else:
-                await self._say(send, HEARTBEAT)
-
-    async def _say(self, send: Send, said: bytes) -> None:
-        """Send whole events, once the client has taken enough of those before."""
-        await send({"type": "http.response.body", "body": said, "more_body": True})
-        self._sent_at = asyncio.get_running_loop().time()
 
 
 def resumed(query: FeedQuery, last_event_id: str | None) -> FeedQuery:
@@ -149,12 +120,6 @@ def resumed(query: FeedQuery, last_event_id: str | None) -> FeedQuery:
             hint="Last-Event-ID is the id of the last event you got from this feed",
         )
     return FeedQuery(query.session, query.user, int(last_event_id), query.cursor)
-
-
-async def client_leaves(receive: Receive) -> None:
-    """Return when the client goes."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def opening(start: Connected) -> bytes:
