@@ -47,7 +47,7 @@ test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
 	@$(BIN)/python -m pytest -n 2 -m "not long" $(ARGS)
 
 test-long: $(STAMP)/test $(PEERS)/.stamp  ## the counted runs: kills, races, fuzz
-	@$(BIN)/python -m pytest -n 2 -m long $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m long --timeout 900 $(ARGS)
 
 check: $(STAMP)/test  ## ruff, mypy strict, the layering
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

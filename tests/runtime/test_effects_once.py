@@ -10,7 +10,7 @@ from tests.runtime.desk import Conversation, tool_round
 from holdfast.a2a import Turn
 from holdfast.core.errors import LeaseLost
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
-from holdfast.runtime.file_tools import AppendFile
+from holdfast.runtime import file_tools, files
 from holdfast.store import Store
 
 LINE = "Append the line hello to the file a.txt"
@@ -55,15 +55,15 @@ async def test_the_same_call_twice_in_a_turn_is_two_calls(store: Store, workspac
 async def test_an_effect_whose_end_is_not_known_is_not_run_again_and_the_model_is_told(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = AppendFile.work
+    append_line = files.append_line
 
-    def die(tool: AppendFile, folder: Path) -> str:
-        work(tool, folder)
+    def die(folder: Path, name: str, line: str) -> None:
+        append_line(folder, name, line)
         raise Killed
 
     talk = Conversation(store, workspace, SimulatorBackend())
     turn = await talk.turn(LINE)
-    monkeypatch.setattr(AppendFile, "work", die)
+    monkeypatch.setattr(file_tools, "append_line", die)
     with pytest.raises(Killed):
         await talk.answer(turn)
     monkeypatch.undo()
@@ -96,14 +96,14 @@ async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace
 async def test_a_cancelled_turn_lets_a_tool_that_runs_come_to_its_end(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work, loop = AppendFile.work, asyncio.get_running_loop()
+    append_line, loop = files.append_line, asyncio.get_running_loop()
     begun = asyncio.Event()
 
-    def slowly(tool: AppendFile, folder: Path) -> str:
+    def slowly(folder: Path, name: str, line: str) -> None:
         loop.call_soon_threadsafe(begun.set)
-        return work(tool, folder)
+        append_line(folder, name, line)
 
-    monkeypatch.setattr(AppendFile, "work", slowly)
+    monkeypatch.setattr(file_tools, "append_line", slowly)
     talk = Conversation(store, workspace, SimulatorBackend())
     running = asyncio.create_task(talk.answer(await talk.turn(LINE)))
     await begun.wait()

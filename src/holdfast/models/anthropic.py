@@ -1,7 +1,6 @@
 """A backend for any endpoint that speaks Anthropic's Messages."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ from holdfast.core.errors import InvalidJson
 from holdfast.models.anthropic_prompt import conversation, system, tool
 from holdfast.models.endpoint import Endpoint
 from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelError, ModelRefused
+from holdfast.models.exchange import Exchange
 from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_anthropic
@@ -73,38 +73,19 @@ class AnthropicBackend:
     ) -> None:
         self.model = model
         headers = {"anthropic-version": VERSION} | ({} if api_key is None else {"x-api-key": api_key})
-        self._endpoint = Endpoint(base_url.rstrip("/").removesuffix("/v1") + "/v1/messages", headers, timeout)
+        endpoint = Endpoint(base_url.rstrip("/").removesuffix("/v1") + "/v1/messages", headers, timeout)
         self._max_tokens = max_tokens
-        self._retries = retries or Retries()
+        self._exchange = Exchange(endpoint, retries)
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
-        body = self._body(messages, tools)
-
-        async def attempt() -> CompletionResponse:
-            return _completion(await self._endpoint.post(body))
-
-        return await self._retries.complete(attempt)
+        return await self._exchange.complete(self._body(messages, tools), _completion)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
-        body = self._body(messages, tools) | {"stream": True}
-        return self._retries.stream(lambda: self._pieces(body))
-
-    async def _pieces(self, body: dict[str, Any]) -> AsyncGenerator[str | CompletionResponse]:
-        gathered = _Gathered()
-        async with aclosing(self._endpoint.events(body)) as events:
-            async for data in events:
-                piece = gathered.add(data)
-                if piece:
-                    yield piece
-                if gathered.whole:
-                    break
-        if not gathered.whole:
-            raise self._endpoint.cut()
-        yield gathered.response()
+        return self._exchange.stream(self._body(messages, tools) | {"stream": True}, _Gathered)
 
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -127,6 +108,11 @@ class _Gathered:
         self._blocks: dict[int, _Block] = {}
         self._inputs: dict[int, str] = {}
         self._usage: dict[str, Any] = {}
+
+    @property
+    def over(self) -> bool:
+        """Nothing follows the model's last word."""
+        return self.whole
 
     def add(self, data: bytes) -> str:
         """The text that an event brings."""

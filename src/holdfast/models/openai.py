@@ -1,7 +1,6 @@
 """A backend for any endpoint that speaks OpenAI's chat completions."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.endpoint import Endpoint
 from holdfast.models.errors import ModelAnswerUnreadable, ModelRefused
+from holdfast.models.exchange import Exchange
 from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_openai
@@ -82,37 +82,20 @@ class OpenAIBackend:
     ) -> None:
         self.model = model
         headers = {} if api_key is None else {"authorization": f"Bearer {api_key}"}
-        self._endpoint = Endpoint(base_url.rstrip("/") + "/chat/completions", headers, timeout)
-        self._retries = retries or Retries()
+        endpoint = Endpoint(base_url.rstrip("/") + "/chat/completions", headers, timeout)
+        self._exchange = Exchange(endpoint, retries)
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
-        body = self._body(messages, tools)
-
-        async def attempt() -> CompletionResponse:
-            return _completion(await self._endpoint.post(body))
-
-        return await self._retries.complete(attempt)
+        return await self._exchange.complete(self._body(messages, tools), _completion)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
-        body = self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}
-        return self._retries.stream(lambda: self._pieces(body))
-
-    async def _pieces(self, body: dict[str, Any]) -> AsyncGenerator[str | CompletionResponse]:
-        gathered = _Gathered()
-        async with aclosing(self._endpoint.events(body)) as events:
-            async for data in events:
-                if data == DONE:
-                    break
-                piece = gathered.add(data)
-                if piece:
-                    yield piece
-        if not gathered.whole:
-            raise self._endpoint.cut()
-        yield gathered.response()
+        return self._exchange.stream(
+            self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}, _Gathered
+        )
 
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": [_message(message) for message in messages]}
@@ -122,16 +105,21 @@ class OpenAIBackend:
 
 
 class _Gathered:
-    """The chunks of one stream, put together; `whole` once the model has said why it stopped."""
+    """The chunks of one stream, put together; `whole` once the model has said why it stopped, `over` at the end of the
+    stream: what the answer cost comes in between."""
 
     def __init__(self) -> None:
         self.whole = False
+        self.over = False
         self._text: list[str] = []
         self._calls: dict[int, _Call] = {}
         self._usage: dict[str, Any] | None = None
 
     def add(self, data: bytes) -> str:
         """The text that a chunk brings."""
+        if data == DONE:
+            self.over = True
+            return ""
         try:
             chunk = msgspec.json.decode(data, type=_Chunk)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
