@@ -31,9 +31,9 @@ async def test_every_route_is_on_the_gateways_page(sqlite_url: str) -> None:
 
 
 def test_every_proof_and_every_broken_kind_is_on_the_proofs_page() -> None:
-    page = (ROOT / "docs" / "prove.md").read_text()
+    page = (ROOT / "docs" / "proofs.md").read_text()
     for name in catalogue():
-        assert re.search(rf"^\| {name} \|", page, re.M), name
+        assert re.search(rf"^\| \[{name}\]\(#{name}\) \|", page, re.M), name
     for kind in KINDS:
         assert f"broken:{kind}" in page, kind
 

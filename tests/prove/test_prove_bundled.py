@@ -1,9 +1,13 @@
 """The bundled runtime is proven, and never sees the user's own settings: the proof writes and kills."""
 
+import sqlite3
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import prove
+from tests.prove.prover import Proved, prove
+from tests.support.postgres import Server
 
 from holdfast.prove.proofs import catalogue
 from holdfast.prove.targets.bundled import bundled
@@ -19,22 +23,56 @@ def test_the_settings_of_the_user_do_not_reach_it(monkeypatch: pytest.MonkeyPatc
     assert launch.workspace == tmp_path / "workspace"
     assert launch.command[1:] == (
         *("-m", "holdfast", "serve", "--host", "127.0.0.1"),
-        *("--port", "4321", "--data", str(tmp_path)),
+        *("--port", "4321", "--data", str(tmp_path), "--compact-at", "1000"),
     )
 
 
-@pytest.mark.parametrize("wire", ["0.3", "1.0"])
-def test_the_bundled_runtime_is_proven(wire: str, tmp_path: Path) -> None:
-    proved = prove("--wire", wire, "--json", artifacts=tmp_path)
+@pytest.fixture(scope="module")
+def runs(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Future[Proved]]:
+    """The whole catalogue on both engines, side by side, each over another version of the protocol."""
+    arguments = {
+        "sqlite": ("--wire", "1.0"),
+        "postgresql": ("--wire", "0.3", "--store", postgres.new_database()),
+    }
+    with ThreadPoolExecutor() as pool:
+        return {
+            engine: pool.submit(prove, "--json", *given, artifacts=tmp_path_factory.mktemp(engine))
+            for engine, given in arguments.items()
+        }
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_the_bundled_runtime_is_proven(runs: dict[str, Future[Proved]], engine: str) -> None:
+    proved = runs[engine].result()
     assert proved.verdicts() == dict.fromkeys(catalogue(), "proven")
+    assert proved.summary["left_out"] == {}
     assert proved.exit_code == 0
 
 
-def test_the_bundled_runtime_is_proven_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    proved = prove("--store", postgres_url, "--json", artifacts=tmp_path)
+def test_what_restarts_it_shares_the_restarts(runs: dict[str, Future[Proved]]) -> None:
+    assert len(runs["sqlite"].result().summary["logs"]) == 3
+
+
+def test_the_long_conversation_was_compacted(runs: dict[str, Future[Proved]]) -> None:
+    database = Path(runs["sqlite"].result().summary["evidence"]) / "data" / "holdfast.db"
+    with closing(sqlite3.connect(database)) as store:
+        rows = store.execute("SELECT CAST(document AS TEXT) FROM checkpoints").fetchall()
+    assert sum("before compaction" in document for (document,) in rows) > 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_bundled_runtime_is_proven_again_and_again(seed: int, store_url: str, tmp_path: Path) -> None:
+    wire = ("0.3", "1.0")[seed % 2]
+    proved = prove("--store", store_url, "--wire", wire, "--seed", str(seed), "--json", artifacts=tmp_path)
     assert proved.verdicts() == dict.fromkeys(catalogue(), "proven")
-    assert proved.exit_code == 0
 
 
 def test_a_store_that_was_asked_for_is_passed_on(tmp_path: Path) -> None:
     assert bundled(tmp_path, 4321, "sqlite:///x.db").command[-2:] == ("--store", "sqlite:///x.db")
+
+
+def test_it_may_ask_the_second_agent_and_no_other(tmp_path: Path) -> None:
+    launch = bundled(tmp_path, 4321, None, peer_url="http://127.0.0.1:4322/a2a")
+    assert launch.command[-2:] == ("--allow-agent", "http://127.0.0.1:4322/a2a")
+    assert launch.peer_url == "http://127.0.0.1:4322/a2a"

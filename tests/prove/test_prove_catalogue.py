@@ -6,21 +6,30 @@ from holdfast.core.errors import InvalidInput
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.broken.kinds import RUNTIMES
 from holdfast.prove.prerequisites import PREREQUISITES
-from holdfast.prove.proofs import catalogue, select
+from holdfast.prove.proofs import GATE, ORDER, catalogue, select
 
 PROOFS = catalogue()
 
 
-def test_every_proof_of_the_first_cut_is_found_by_name() -> None:
-    assert set(PROOFS) >= {"name", "isolation", "restart", "crash", "crash-mid-turn", "duplicate", "parallel"}
+def test_the_catalogue_is_whole_and_in_order() -> None:
+    assert list(PROOFS) == list(ORDER)
+    assert len(PROOFS) == 20
+
+
+def test_a_release_waits_for_the_first_four() -> None:
+    assert [proof.name for proof in PROOFS.values() if proof.gate] == list(GATE)
 
 
 @pytest.mark.parametrize("name", PROOFS)
-def test_what_a_proof_needs_runs_before_it(name: str) -> None:
+def test_what_a_proof_needs_is_known_before_it_begins(name: str) -> None:
+    known = {proof.name for proof in (*PREREQUISITES, *PROOFS.values()) if proof.power is None}
+    assert set(PROOFS[name].needs) <= known - {name}
+
+
+@pytest.mark.parametrize("name", PROOFS)
+def test_a_proof_with_a_restart_goes_on_after_it(name: str) -> None:
     proof = PROOFS[name]
-    before = {prerequisite.name for prerequisite in PREREQUISITES}
-    before |= {other.name for other in PROOFS.values() if proof.restarts and not other.restarts}
-    assert set(proof.needs) <= before
+    assert (proof.power is None) == (proof.after is None)
 
 
 def test_a_proof_brings_what_it_needs() -> None:

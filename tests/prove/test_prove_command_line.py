@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import DEAD_PROXY, command, events, prove, wait_for
 
+from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.proofs import catalogue
 from holdfast.prove.targets.process import free_port, port_answers
 
@@ -33,8 +34,9 @@ def test_a_target_that_runs_elsewhere_is_not_restarted(running: tuple[str, Path]
     url, workspace = running
     proved = prove("--url", url, "--workspace", str(workspace), "--json", artifacts=tmp_path)
     assert proved.exit_code == 0
-    assert set(proved.verdicts()) == {"name", "isolation", "duplicate", "parallel"}
-    assert set(proved.summary["left_out"]) == {"restart", "crash", "crash-mid-turn"}
+    left_out = {"peer", *(proof.name for proof in catalogue().values() if proof.restarts)}
+    assert proved.verdicts() == {name: "proven" for name in catalogue() if name not in left_out}
+    assert set(proved.summary["left_out"]) == left_out
 
 
 def test_a_restart_that_was_asked_for_and_cannot_be_done_is_inconclusive(
@@ -82,7 +84,8 @@ def test_any_command_can_be_proven(tmp_path: Path) -> None:
     line = f"{sys.executable} -m holdfast.prove.broken none --port {{port}} --data {workspace.parent}"
     proved = prove("--command", line, "--workspace", str(workspace), "--json", artifacts=tmp_path)
     assert proved.exit_code == 0
-    assert proved.verdicts() == dict.fromkeys(catalogue(), "proven")
+    assert proved.verdicts() == {name: "proven" for name in catalogue() if name != "peer"}
+    assert set(proved.summary["left_out"]) == {"peer"}
 
 
 def test_a_terminal_that_knows_ascii_only_is_no_obstacle(tmp_path: Path) -> None:
@@ -175,5 +178,5 @@ def test_the_list_names_every_proof_and_every_broken_target(tmp_path: Path) -> N
     document = prove("--list", "--json", artifacts=tmp_path).summary
     assert [proof["name"] for proof in document["proofs"]] == list(catalogue())
     keyed = next(kind for kind in document["broken"] if kind["kind"] == "task-keyed")
-    assert set(keyed["disproven"]) == {"name", "parallel"}
-    assert set(keyed["not_reached"]) == {"restart", "crash"}
+    assert set(keyed["disproven"]) == KINDS["task-keyed"].disproven
+    assert set(keyed["not_reached"]) == KINDS["task-keyed"].not_reached

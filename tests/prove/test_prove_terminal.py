@@ -1,9 +1,8 @@
-"""What is shown cannot be forged by what a target says, and what is kept has no passwords in it."""
+"""Tables that fit any terminal and lose nothing, and a line of progress for those who can see one."""
 
 import io
 
-from holdfast.prove.redact import hide_passwords
-from holdfast.prove.terminal import Progress, plain_table, printable
+from holdfast.prove.terminal import Progress, layers, plain_table
 
 
 class Terminal(io.StringIO):
@@ -11,19 +10,27 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_control_characters_of_a_target_do_not_reach_the_terminal() -> None:
-    assert printable("\x1b[2Kproven\r\n“é”") == "\\x1b[2Kproven\\r\\n“é”"
-
-
-def test_passwords_are_taken_out_of_urls() -> None:
-    assert hide_passwords("--store postgresql://me:s3cret@db/x") == "--store postgresql://me:***@db/x"
-    assert hide_passwords("http://127.0.0.1:9000/a2a") == "http://127.0.0.1:9000/a2a"
-
-
 def test_a_long_reason_is_folded_under_itself() -> None:
     lines = plain_table(("proof", "verdict", "reason"), [("name", "proven", "word " * 12)], 50)
     assert len(lines) > 2
     assert {line.index("word") for line in lines[1:]} == {lines[0].index("reason")}
+
+
+def test_a_reason_that_has_no_room_beside_goes_below_and_is_whole() -> None:
+    words = "word " * 12
+    lines = plain_table(("proof", "verdict", "reason"), [("a-long-name", "inconclusive", words)], 30)
+    assert max(map(len, lines)) <= 30
+    assert lines[2] == "a-long-name  inconclusive"
+    assert " ".join(lines[3:]).split() == words.split()
+
+
+def test_the_layers_say_where_it_broke_only_if_one_did() -> None:
+    card = {"name": "card", "state": "ok", "expected": "JSON", "got": "JSON", "curl": ""}
+    store = {"name": "store", "state": "broken", "expected": "rows", "got": "none", "curl": "cat log"}
+    assert layers([card]) == "\nno layer is broken by itself\n  ok       card\n"
+    told = "\nstore\n  expected: rows\n  got:      none\n  show it:  cat log\n"
+    assert layers([card, store]) == "\nwhere it broke\n  ok       card\n  broken   store\n" + told
+    assert layers([]) == ""
 
 
 def test_progress_is_shown_on_a_terminal_and_nowhere_else() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from holdfast.cli.prove_store import prove_store
 from holdfast.cli.verdicts import end_with, names
@@ -20,19 +21,46 @@ Examples
   holdfast prove
   holdfast prove --only name,crash --seed 0
   holdfast prove --command 'python agent.py --port {port}' --workspace ./work
-  holdfast prove --url http://localhost:9000
+  holdfast prove --url http://localhost:9000 --restart-command 'docker restart agent'
   holdfast prove --target broken:ack-before-commit
+  holdfast prove --repeat 20 --junit proof.xml --quiet
+  holdfast prove --show
 """
+NEWEST = ""
+
+
+def complete_proofs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The proofs that can still be added to a list with commas."""
+    from holdfast.prove.proofs import catalogue
+
+    before, comma, last = incomplete.rpartition(",")
+    taken = set(before.split(","))
+    found = [name for name in catalogue() if name.startswith(last) and name not in taken]
+    return [CompletionItem(before + comma + name) for name in found]
+
+
+def complete_targets(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The targets that have a name."""
+    from holdfast.prove.broken.expected import KINDS
+
+    names = ["bundled", *(f"broken:{kind}" for kind in KINDS)]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 @click.group(epilog=EPILOG, invoke_without_command=True)
-@click.option("--url", metavar="URL", help="Prove a runtime that already runs; it is never killed.")
+@click.option("--url", metavar="URL", help="Prove a runtime that already runs; it is not killed.")
 @click.option(
     "--command",
     metavar="LINE",
-    help="Prove what this command starts. {port} and {data} (a fresh folder) are filled in; PORT is set.",
+    help="Prove what this command starts. {port}, {data} (a fresh folder) and {peer} (an agent that it may ask) "
+    "are filled in; PORT is set.",
 )
-@click.option("--target", metavar="NAME", help="Prove a target by name: bundled (the default) or broken:KIND.")
+@click.option(
+    "--target",
+    metavar="NAME",
+    shell_complete=complete_targets,
+    help="Prove a target by name: bundled (the default) or broken:KIND.",
+)
 @click.option(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="The port the target listens on.  [default: a free one]"
 )
@@ -42,7 +70,37 @@ Examples
     type=click.Path(file_okay=False, exists=True, path_type=Path),
     help="The folder where the tools of a --url or --command target work.",
 )
-@click.option("--only", metavar="NAMES", help="Prove these only, separated by commas, and what they need.")
+@click.option(
+    "--restart-command",
+    metavar="LINE",
+    help="What restarts a --url target, so that what needs a restart can be proven too.",
+)
+@click.option(
+    "--probe-command",
+    metavar="LINE",
+    help="What prints, as JSON, what the store of a --url or --command target holds.",
+)
+@click.option(
+    "--proofs",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE.py",
+    help="Add the proofs of this file to ours; may be given again.",
+)
+@click.option(
+    "--only",
+    metavar="NAMES",
+    shell_complete=complete_proofs,
+    help="Prove these only, separated by commas, and what they need.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run so often, each time with the next seed; the worst run is the verdict.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -71,8 +129,21 @@ Examples
     show_default=True,
     help="Where evidence goes: DIR/prove/TIME, and DIR/prove/latest.",
 )
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write the JUnit XML here too.")
+@click.option("--keep-running", is_flag=True, help="Leave the target running after the proof, until Ctrl-C.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no table: what is not proven, and the verdict.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else, on stdout.")
+@click.option(
+    "--ndjson", "as_ndjson", is_flag=True, help="Print every event as it happens, then the summary, a line each."
+)
 @click.option("--list", "as_list", is_flag=True, help="List the proofs and the broken targets; run nothing.")
+@click.option(
+    "--show",
+    is_flag=False,
+    flag_value=NEWEST,
+    metavar="[FOLDER]",
+    help="Make the report of a run (the newest) again, print its path and open it; run nothing.",
+)
 @click.pass_context
 def prove(
     context: click.Context,
@@ -83,13 +154,22 @@ def prove(
     port: int | None,
     store: str | None,
     workspace: Path | None,
+    restart_command: str | None,
+    probe_command: str | None,
+    proofs: tuple[Path, ...],
     only: str | None,
+    repeat: int,
     seed: int | None,
     wire: str,
     timeout: float,
     artifacts: Path,
+    junit: Path | None,
+    keep_running: bool,
+    quiet: bool,
     as_json: bool,
+    as_ndjson: bool,
     as_list: bool,
+    show: str | None,
 ) -> None:
     """Start, talk to, kill and restart an agent runtime, and say whether it remembers.
 
@@ -102,22 +182,40 @@ def prove(
     from holdfast.prove import command as work
     from holdfast.prove.envelopes import WireVersion
     from holdfast.prove.listing import show_listing
+    from holdfast.prove.showing import show_report
     from holdfast.prove.targets import Choice
 
-    if as_list:
-        show_listing(as_json)
-        return
-
     def proof() -> int:
+        if as_list:
+            show_listing(as_json, proofs)
+            return 0
+        if show is not None:
+            show_report(artifacts.resolve(), show)
+            return 0
         return work.prove(
             work.Options(
-                target=Choice(url, command, target, port, store, workspace.resolve() if workspace else None),
+                target=Choice(
+                    url=url,
+                    command=command,
+                    name=target,
+                    port=port,
+                    store=store,
+                    workspace=workspace.resolve() if workspace else None,
+                    restart_command=restart_command,
+                    probe_command=probe_command,
+                ),
                 only=names(only, what="proof", listing="holdfast prove --list"),
                 seed=seed,
                 wire=WireVersion(wire),
                 timeout=timeout,
                 artifacts=artifacts.resolve(),
                 as_json=as_json,
+                as_ndjson=as_ndjson,
+                quiet=quiet,
+                repeat=repeat,
+                junit=junit.resolve() if junit else None,
+                keep_running=keep_running,
+                proofs=tuple(path.resolve() for path in proofs),
                 arguments=dict(context.params),
             )
         )
@@ -129,7 +227,9 @@ def _refuse_own_options(context: click.Context) -> None:
     """An option that stands before `store` is one of the runtime's proof, and would be ignored."""
     for option in context.params:
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{option.removeprefix('as_')} goes after `{context.invoked_subcommand}`")
+            raise click.UsageError(
+                f"--{option.removeprefix('as_').replace('_', '-')} goes after `{context.invoked_subcommand}`"
+            )
 
 
 prove.add_command(prove_store)

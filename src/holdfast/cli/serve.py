@@ -115,6 +115,13 @@ RARELY = 10_000
     help="The beginning of the URLs of other agents that ours may ask; can be given several times.",
 )
 @click.option(
+    "--compact-at",
+    type=click.IntRange(500),
+    metavar="TOKENS",
+    envvar="HOLDFAST_COMPACT_AT",
+    help="Size of a prompt from which its older messages are summed up.  [default: 100000]",
+)
+@click.option(
     "--max-connections",
     default=2_000,
     show_default=True,
@@ -183,6 +190,7 @@ def _options(given: dict[str, Any]) -> "Options":
         card=given["a2a_card"],
         push_hosts=given["push_hosts"],
         peers=given["peers"],
+        compact_at=given["compact_at"],
     )
 
 

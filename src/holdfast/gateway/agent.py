@@ -80,20 +80,23 @@ async def start_agent(
     asks_for_token: bool = False,
     push_hosts: Iterable[str] = (),
     peers: Iterable[str] = (),
+    compact_at: int | None = None,
     until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
 ) -> Agent:
     """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
     serves this store, `card` and `asks_for_token` how the agent card describes it, `push_hosts` where news may be
     posted though the addresses are not public, `peers` which other agents it may ask, by the beginnings of their URLs;
-    `until_refused` returns when a caller's token is good no more.
+    `compact_at` how many tokens a prompt may have before it is compacted; `until_refused` returns when a caller's token
+    is good no more.
     """
     from holdfast.a2a import A2AServer
     from holdfast.a2a.url_guard import UrlGuard
     from holdfast.runtime import Peers, bundled_agent
+    from holdfast.runtime.compaction import THRESHOLD
 
     server = A2AServer(
         store,
-        bundled_agent(model.backend(), name=AGENT, peers=Peers(tuple(peers))),
+        bundled_agent(model.backend(), name=AGENT, peers=Peers(tuple(peers)), compact_over=compact_at or THRESHOLD),
         agent=AGENT,
         name="Holdfast",
         version=__version__,

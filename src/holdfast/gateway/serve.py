@@ -69,6 +69,7 @@ class Options:
     card: "Form" = "1.0"
     push_hosts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
+    compact_at: int | None = None
 
     @property
     def store_url(self) -> str:
@@ -147,6 +148,7 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             asks_for_token=authority.asks,
             push_hosts=options.push_hosts,
             peers=options.peers,
+            compact_at=options.compact_at,
             until_refused=gateway.until_refused,
         )
         stack.push_async_callback(agent.stop, 0)

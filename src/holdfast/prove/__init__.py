@@ -2,4 +2,65 @@
 
 A *proof* is one claim: steps that are taken against a *target* and a checker over the history they recorded.
 Nothing in here knows how a runtime works inside; it imports core only.
+
+    from holdfast.prove import prove
+
+    result = prove("name", "crash", command="python my_agent.py --port {port}")
+    assert result.exit_code == 0
+
+What is named here is loaded when it is first used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.prove.api import prove, prove_async
+    from holdfast.prove.facts import Facts
+    from holdfast.prove.history import History
+    from holdfast.prove.layers import Layer
+    from holdfast.prove.proof import Proof
+    from holdfast.prove.run import Outcome, Result
+    from holdfast.prove.stage import Stage
+    from holdfast.prove.targets import NotReady, ProbeFailed, Target
+    from holdfast.prove.verdict import Exit, Finding, Verdict, disproven, inconclusive, proven
+
+HOMES = {
+    "api": ("prove", "prove_async"),
+    "facts": ("Facts",),
+    "history": ("History",),
+    "layers": ("Layer",),
+    "proof": ("Proof",),
+    "run": ("Outcome", "Result"),
+    "stage": ("Stage",),
+    "targets": ("NotReady", "ProbeFailed", "Target"),
+    "verdict": ("Exit", "Finding", "Verdict", "disproven", "inconclusive", "proven"),
+}
+
+__all__ = [
+    "Exit",
+    "Facts",
+    "Finding",
+    "History",
+    "Layer",
+    "NotReady",
+    "Outcome",
+    "ProbeFailed",
+    "Proof",
+    "Result",
+    "Stage",
+    "Target",
+    "Verdict",
+    "disproven",
+    "inconclusive",
+    "prove",
+    "prove_async",
+    "proven",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

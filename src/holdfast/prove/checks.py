@@ -2,8 +2,12 @@
 
 import re
 
-from holdfast.prove.history import Power, Turn
-from holdfast.prove.verdict import Finding, disproven
+from holdfast.prove.history import Look, Power, Streamed, Turn
+from holdfast.prove.replies import Reply
+from holdfast.prove.verdict import Finding, disproven, inconclusive
+
+MARKERS = ("empty prompt", "no text content", "empty message")
+"""What a target says that has looked for words only."""
 
 
 def says(text: str, word: str) -> bool:
@@ -11,27 +15,42 @@ def says(text: str, word: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def answered(turn: Turn) -> Finding | None:
-    """The turn has an answer that is not empty and not an error."""
+def answered(turn: Turn, said: str = "") -> Finding | None:
+    """The turn has an answer that is not empty and not an error; `said` describes one that has no words."""
     if turn.reply.answered:
         return None
+    what = said or f"“{turn.said}”"
     return disproven(
-        f"no answer to “{turn.said}”",
-        expected=f"an answer to “{turn.said}”",
+        f"no answer to {what}",
+        expected=f"an answer to {what}",
         got=turn.reply.describe(),
         curl=turn.curl,
     )
 
 
-def recalls(turn: Turn, fact: str) -> Finding | None:
-    """The turn's answer contains the fact."""
-    if turn.reply.answered and says(turn.reply.text, fact):
+def no_marker(turn: Turn, said: str) -> Finding | None:
+    """The answer does not complain that there were no words; `said` describes what there was."""
+    marker = next((marker for marker in MARKERS if marker in turn.reply.text.lower()), None)
+    if marker is None:
         return None
     return disproven(
-        f"{fact} was told and is not in the answer",
-        expected=f"an answer to “{turn.said}” with {fact} in it",
+        f"the target overlooked the file: “{marker}”",
+        expected=f"an answer to {said}",
         got=turn.reply.describe(),
         curl=turn.curl,
+    )
+
+
+def recalls(seen: Turn | Look, fact: str, said: str = "") -> Finding | None:
+    """The answer of a turn contains the fact; where it is looked up in a task, `said` is what it answers."""
+    if seen.reply.answered and says(seen.reply.text, fact):
+        return None
+    question = seen.said if isinstance(seen, Turn) else said
+    return disproven(
+        f"{fact} was told and is not in the answer",
+        expected=f"an answer to “{question}” with {fact} in it",
+        got=seen.reply.describe(),
+        curl=seen.curl,
     )
 
 
@@ -57,3 +76,55 @@ def came_back(start: Power) -> Finding | None:
         got=start.trouble,
         hint="see the newest target log in the evidence",
     )
+
+
+def ended(look: Look) -> Finding | None:
+    """The task that was looked at is known and has come to its end."""
+    if look.reply.error:
+        return disproven(
+            "the task that was accepted cannot be looked up any more",
+            expected="a task that has ended",
+            got=look.reply.error,
+            curl=look.curl,
+        )
+    if look.reply.state is None or not look.reply.state.terminal:
+        return disproven(
+            f"the task has not ended within {look.within:g} s",
+            expected=f"a task that ends within {look.within:g} s",
+            got=look.reply.describe_task(),
+            curl=look.curl,
+        )
+    return None
+
+
+def never_cut(streamed: Streamed) -> Finding:
+    """The stream was over, or refused, before it could be cut, so the claim could not be put to the test."""
+    if streamed.error:
+        return disproven(
+            "the target says that it streams, and did not",
+            expected=f"a stream of the answer to “{streamed.said}”",
+            got=streamed.error,
+            curl=streamed.curl,
+        )
+    return inconclusive(
+        "the stream could not be cut in the middle",
+        expected=f"an answer to “{streamed.said}” that comes in pieces, as news of a task",
+        got=f"{len(streamed.pieces)} pieces{'' if streamed.task_id else ' of no task'}, then the end",
+        curl=streamed.curl,
+        hint="the target must stream its answer while it is being made",
+    )
+
+
+def in_progress(reply: Reply) -> bool:
+    """Whether the task in a reply is being worked on."""
+    return not reply.error and reply.state is not None and reply.state.running
+
+
+def settled(reply: Reply) -> bool:
+    """Whether the reply says anything of its task at all: its state, or that there is none."""
+    return bool(reply.error) or reply.state is not None
+
+
+def over(reply: Reply) -> bool:
+    """Whether there is nothing more to wait for: the task has ended, or cannot be looked up."""
+    return bool(reply.error) or (reply.state is not None and reply.state.terminal)

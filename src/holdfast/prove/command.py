@@ -1,28 +1,31 @@
-"""The whole of `holdfast prove`, once its options are known: open the evidence, run, summarize, show."""
+"""The whole of `holdfast prove`, once its options are known: open the evidence, run, summarize, report, show."""
 
 import asyncio
-import secrets
+import math
 import sys
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.core import SystemClock
-from holdfast.prove import terminal
+from holdfast.core import SystemClock, strict_json
+from holdfast.core.errors import InvalidInput
+from holdfast.prove import repeat, report, terminal
 from holdfast.prove.envelopes import WireVersion
-from holdfast.prove.evidence import open_evidence, pretty
-from holdfast.prove.interrupt import cancel_on_signals
+from holdfast.prove.evidence import Evidence, open_evidence, pretty
+from holdfast.prove.interrupt import cancel_on_signals, wait_until_interrupted
+from holdfast.prove.live import View
+from holdfast.prove.once import bounds, run_once, seed_of
+from holdfast.prove.own_proofs import with_own
+from holdfast.prove.proof import Proof
 from holdfast.prove.proofs import catalogue, select
-from holdfast.prove.redact import hide_passwords
-from holdfast.prove.run import Plan, Result, Run
-from holdfast.prove.stage import Bounds
-from holdfast.prove.summary import summarize
-from holdfast.prove.targets import Choice, check, choose
-from holdfast.prove.wire import Wire
-
-RECOVERY_SECONDS = 15.0
+from holdfast.prove.redact import hide_secrets
+from holdfast.prove.report import ci
+from holdfast.prove.run import INTERRUPTED, Plan
+from holdfast.prove.targets import Choice, Target, check, choose
+from holdfast.prove.verdict import Exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,56 +38,138 @@ class Options:
     wire: WireVersion
     timeout: float
     artifacts: Path
-    as_json: bool
+    as_json: bool = False
+    as_ndjson: bool = False
+    quiet: bool = False
+    repeat: int = 1
+    junit: Path | None = None
+    keep_running: bool = False
+    proofs: tuple[Path, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prove(options: Options) -> int:
     """Run the proofs, report, return the exit code. A wrong option is InvalidInput before anything starts."""
-    proofs = select(catalogue(), options.only)
-    check(options.target)
-    seed = secrets.randbelow(999_999) + 1 if options.seed is None else options.seed
-    clock = SystemClock()
-    started_at = clock.now()
-    evidence = open_evidence(options.artifacts, "prove", clock, time.monotonic)
+    proofs = select(with_own(catalogue(), options.proofs), options.only)
+    _check(options)
+    evidence = open_evidence(options.artifacts, "prove", SystemClock(), time.monotonic)
+    seed = seed_of(options.seed)
+    if options.repeat > 1:
+        return _tell(options, _run_often(options, proofs, evidence, seed), evidence.folder)
     target = choose(options.target, evidence.folder, options.timeout)
+    try:
+        summary = _run(options, proofs, target, evidence, seed)
+        code = _tell(options, summary, evidence.folder)
+        if options.keep_running and target.pid is not None and target.running and not _interrupted(summary):
+            _keep(target)
+    finally:
+        target.abandon()
+    return code
+
+
+def _keep(target: Target) -> None:
+    """Leave the target running until a signal says that it is enough, or until it ends."""
+
+    def tell() -> None:
+        sys.stderr.write(f"the target runs on at {target.url} (pid {target.pid}); Ctrl-C ends it\n")
+        sys.stderr.flush()
+
+    wait_until_interrupted(target.ended(within=math.inf), tell)
+
+
+def _check(options: Options) -> None:
+    check(options.target)
+    if options.as_json and options.as_ndjson:
+        raise InvalidInput("--json and --ndjson exclude each other", hint="--ndjson ends with the summary")
+    if options.keep_running and options.repeat > 1:
+        raise InvalidInput("--keep-running is for a single run", hint="leave out --repeat")
+    if options.junit is not None:
+        options.junit.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _run(options: Options, proofs: Sequence[Proof], target: Target, evidence: Evidence, seed: int) -> dict[str, Any]:
+    """One run on one target; returns its summary, which is in the evidence too."""
     plan = Plan(
         proofs,
         asked_for=frozenset(options.only),
         seed=seed,
-        bounds=Bounds(answer=options.timeout, recovery=min(RECOVERY_SECONDS, options.timeout)),
+        bounds=bounds(options.timeout),
+        keep_running=options.keep_running,
     )
-    name = hide_passwords(target.name)
-    sys.stderr.write(f"proving {name} over A2A {options.wire.value} with --seed {seed}\n")
-    evidence.event("", "", "run", target=name, seed=seed, wire=options.wire.value)
-    progress = terminal.Progress(sys.stderr)
+    if not options.quiet:
+        name = terminal.printable(hide_secrets(target.name))
+        sys.stderr.write(f"proving {name} over A2A {options.wire.value} with --seed {seed}\n")
+    view = View(sys.stderr, [proof.name for proof in proofs], quiet=options.quiet)
+    evidence.listen(view.event)
+    if options.as_ndjson:
+        evidence.listen(_print_line)
 
-    async def perform() -> tuple[Result, str]:
+    async def perform() -> dict[str, Any]:
         cancel_on_signals()
-        async with Wire(target.url, options.wire) as wire:
-            run = Run(plan, target, wire, evidence, new_hex=lambda: secrets.token_hex(6), on_step=progress.step)
-            return await run.perform(), hide_passwords(wire.endpoint)
+        drawing = asyncio.create_task(view.keep_drawing())
+        try:
+            _, summary = await run_once(
+                plan, target, options.wire, evidence, on_step=view.step, arguments=options.arguments
+            )
+            return summary
+        finally:
+            drawing.cancel()
 
     try:
-        result, endpoint = asyncio.run(perform())
+        return asyncio.run(perform())
     finally:
-        target.abandon()
-        progress.clear()
-    seconds = evidence.elapsed
-    summary = summarize(
-        result,
-        arguments=options.arguments,
-        target=target,
-        endpoint=endpoint,
-        seed=seed,
-        wire=options.wire.value,
-        started_at=started_at,
-        seconds=seconds,
-        folder=evidence.folder,
-    )
-    evidence.finish(summary)
+        view.clear()
+
+
+def _run_often(options: Options, proofs: Sequence[Proof], evidence: Evidence, first_seed: int) -> dict[str, Any]:
+    """A run for each seed, in a folder of its own below that of the whole; an interrupted one is the last."""
+    summaries: list[dict[str, Any]] = []
+    for seed in range(first_seed, first_seed + options.repeat):
+        inner = evidence.within(f"run-{len(summaries) + 1}")
+        target = choose(options.target, inner.folder, options.timeout)
+        try:
+            summary = _run(options, proofs, target, inner, seed)
+        finally:
+            target.abandon()
+        report.write(inner.folder)
+        summaries.append(summary)
+        evidence.event("", inner.folder.name, "ran", seed=seed, verdict=summary["verdict"], seconds=summary["seconds"])
+        if not options.quiet:
+            sys.stderr.write(f"run {len(summaries)} of {options.repeat}: {summary['verdict']}\n")
+        if _interrupted(summary):
+            break
+    combined = repeat.combine(summaries, seconds=evidence.elapsed, folder=evidence.folder)
+    evidence.finish(combined)
+    return combined
+
+
+def _interrupted(summary: dict[str, Any]) -> bool:
+    return any(outcome["reason"] == INTERRUPTED for outcome in (*summary["prerequisites"], *summary["proofs"]))
+
+
+def _tell(options: Options, summary: dict[str, Any], folder: Path) -> int:
+    """Write the reports and show the result in the form that was asked for; returns the exit code."""
+    code = int(summary["exit_code"])
+    try:
+        report.write(folder)
+        if options.junit is not None:
+            options.junit.write_bytes((folder / "junit.xml").read_bytes())
+    except Exception:
+        # What was found stands, whatever becomes of the reports; but what is not reported is not green.
+        traceback.print_exc()
+        sys.stderr.write("error: the reports could not be made; summary.json is there\n")
+        code = code or int(Exit.FAULT)
     if options.as_json:
         sys.stdout.write(pretty(summary).decode())
+    elif options.as_ndjson:
+        _print_line({"event": "summary", **summary})
     else:
-        terminal.show(result, evidence.folder, seconds, sys.stdout)
-    return int(result.exit_code)
+        terminal.show(summary, folder / "report.html", sys.stdout, quiet=options.quiet)
+    sys.stdout.flush()
+    ci.tell(summary, sys.stderr)
+    return code
+
+
+def _print_line(document: dict[str, Any]) -> None:
+    sys.stdout.write(strict_json.encode(document).decode() + "\n")
+    sys.stdout.flush()

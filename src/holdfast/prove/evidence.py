@@ -1,6 +1,7 @@
 """The folder that a run leaves behind: `events.jsonl`, `summary.json`, the target's logs and data.
 
-Events are written as they happen, so that a run which is cut short still shows how far it came.
+Events are written as they happen, so that a run which is cut short still shows how far it came. No secret is in
+either file: what looks like one is masked on the way in.
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 from holdfast.core import Clock, strict_json
 from holdfast.core.clock import to_iso
+from holdfast.prove.redact import mask
 
 MAX_BODY = 20_000
 
@@ -24,6 +26,11 @@ class Evidence:
         self._began = monotonic()
         self._events = (folder / "events.jsonl").open("wb")
         self._count = 0
+        self._listeners: list[Callable[[dict[str, Any]], None]] = []
+
+    def listen(self, listener: Callable[[dict[str, Any]], None]) -> None:
+        """From now on, show the listener every event as it is written."""
+        self._listeners.append(listener)
 
     @property
     def elapsed(self) -> float:
@@ -34,8 +41,17 @@ class Evidence:
         """Append one event to the ordered history of the run."""
         self._count += 1
         head = {"n": self._count, "at": round(self.elapsed, 4), "proof": proof, "step": step, "event": event}
-        self._events.write(strict_json.dump({**head, **details}) + b"\n")
+        written = mask({**head, **details})
+        self._events.write(strict_json.encode(written) + b"\n")
         self._events.flush()
+        for listener in self._listeners:
+            listener(written)
+
+    def within(self, name: str) -> "Evidence":
+        """The evidence of one of several runs, in a folder of this name inside this one."""
+        folder = self.folder / name
+        folder.mkdir()
+        return Evidence(folder, self._monotonic)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the summary and close; no event can follow."""
@@ -61,7 +77,8 @@ def body_for_events(body: bytes) -> Any:
     with suppress(Exception):
         if len(body) <= MAX_BODY:
             return strict_json.parse(body)
-    return body[:MAX_BODY].decode(errors="replace")
+    cut = f" … ({len(body):,} bytes in all)" if len(body) > MAX_BODY else ""
+    return body[:MAX_BODY].decode(errors="replace") + cut
 
 
 def pretty(document: dict[str, Any]) -> bytes:

@@ -14,14 +14,38 @@ DIGITS = "23456789"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one proof tells its target."""
+    """What one proof tells its target. `cities` replace each other, in this order; `secret` is known to the peer only.
+
+    `code_word` is what a file has to say.
+    """
 
     name: str
     other_name: str
     color: str
+    cities: tuple[str, str, str]
+    fruit: str
+    code_word: str
+    file_name: str
+    secret: str
+
+    @property
+    def file_text(self) -> str:
+        """The content of a file that is sent."""
+        return (
+            f"These are the minutes of the last meeting.\nThe code word is {self.code_word}.\nNothing else was said.\n"
+        )
 
 
-CLASSIC = Facts(name="Hongming", other_name="Marisol", color="blue")
+CLASSIC = Facts(
+    name="Hongming",
+    other_name="Marisol",
+    color="blue",
+    cities=("Lisbon", "Nairobi", "Osaka"),
+    fruit="mango",
+    code_word="albatross",
+    file_name="minutes.txt",
+    secret="sassafras",
+)
 
 
 def draw(seed: int, proof: str) -> Facts:
@@ -29,7 +53,16 @@ def draw(seed: int, proof: str) -> Facts:
     if seed == 0:
         return CLASSIC
     random = Random(f"{seed}/{proof}")
-    return Facts(name=_word(random), other_name=_word(random), color=_word(random).lower())
+    return Facts(
+        name=_word(random),
+        other_name=_word(random),
+        color=_word(random).lower(),
+        cities=(_word(random), _word(random), _word(random)),
+        fruit=_word(random).lower(),
+        code_word=_word(random).lower(),
+        file_name=f"{_word(random).lower()}.txt",
+        secret=_word(random).lower(),
+    )
 
 
 def _word(random: Random) -> str:

@@ -6,12 +6,13 @@ A checker reads nothing but this, so a verdict can be reached again from the evi
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from holdfast.core import TaskState
 from holdfast.prove.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message that was sent and the reply that came."""
+    """A message that was sent and the reply that came; the context is empty if the message named only a task."""
 
     step: str
     context_id: str
@@ -22,8 +23,33 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Streamed:
+    """A stream of a task's news, of a message that was sent or of a subscription (`said` is empty then).
+
+    `pieces` are the texts in the order they came, `text` is the answer that they amount to. `ended` says that the
+    target brought the stream to its end; else it was cut, by us or because the time was up. `error` is empty unless
+    the stream was refused, or did not end in time.
+    """
+
+    step: str
+    context_id: str
+    said: str
+    task_id: str | None
+    pieces: tuple[str, ...]
+    text: str
+    states: tuple[TaskState, ...]
+    ended: bool
+    error: str
+    seconds: float
+    curl: str
+
+
+@dataclass(frozen=True, slots=True)
 class Look:
-    """A question for a task's state and the reply that came; `within` is how long one was ready to ask."""
+    """A question for a task's state, or the wish to cancel it, and the reply that came.
+
+    `within` is how long one was ready to ask.
+    """
 
     step: str
     task_id: str
@@ -44,15 +70,39 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class FileSeen:
-    """How often a line is in a file of the target's workspace.
-
-    `path` is empty where the workspace cannot be seen, `count` is None where the file cannot be read.
-    """
+    """How often a line is in a file of the target's workspace; `count` is None where the file cannot be read."""
 
     step: str
     path: str
     line: str
     count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeeded:
+    """A file that was put into the target's workspace."""
+
+    step: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file that was handed to the target's uploads; `uri` is None where it takes none."""
+
+    step: str
+    name: str
+    uri: str | None
+    error: str
+    curl: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the peer was asked so far, each question with the context that it came in."""
+
+    step: str
+    questions: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +116,7 @@ class Page:
     document: dict[str, Any] | None
 
 
-Entry = Turn | Look | Power | FileSeen | Page
+Entry = Turn | Streamed | Look | Power | FileSeen | FileSeeded | Uploaded | Asked | Page
 
 
 class History:
@@ -87,6 +137,14 @@ class History:
         """The turn of a step."""
         return next(entry for entry in self.entries if isinstance(entry, Turn) and entry.step == step)
 
+    def turns(self, start: str) -> list[Turn]:
+        """The turns of all steps whose names begin so, in order."""
+        return [entry for entry in self.entries if isinstance(entry, Turn) and entry.step.startswith(start)]
+
+    def streamed(self, step: str) -> Streamed:
+        """The stream of a step."""
+        return next(entry for entry in self.entries if isinstance(entry, Streamed) and entry.step == step)
+
     def last_look(self, step: str) -> Look:
         """The newest sight of a task in a step."""
         return next(entry for entry in reversed(self.entries) if isinstance(entry, Look) and entry.step == step)
@@ -98,6 +156,14 @@ class History:
     def file(self, step: str) -> FileSeen:
         """What a step saw in the workspace."""
         return next(entry for entry in self.entries if isinstance(entry, FileSeen) and entry.step == step)
+
+    def uploaded(self, step: str) -> Uploaded:
+        """The upload of a step."""
+        return next(entry for entry in self.entries if isinstance(entry, Uploaded) and entry.step == step)
+
+    def asked(self, step: str) -> Asked:
+        """What the peer had been asked by a step."""
+        return next(entry for entry in self.entries if isinstance(entry, Asked) and entry.step == step)
 
     def pages(self) -> list[Page]:
         """Every GET, in order."""

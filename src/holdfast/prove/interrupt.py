@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 
 def cancel_on_signals() -> None:
@@ -11,3 +13,15 @@ def cancel_on_signals() -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
+
+
+def wait_until_interrupted(ending: Awaitable[object], ready: Callable[[], None]) -> None:
+    """Wait for SIGINT, SIGTERM, or what comes to its end by itself; `ready` is called once a signal would be seen."""
+
+    async def wait() -> None:
+        cancel_on_signals()
+        ready()
+        await ending
+
+    with suppress(asyncio.CancelledError):
+        asyncio.run(wait())

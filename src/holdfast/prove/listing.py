@@ -1,18 +1,23 @@
 """What `holdfast prove --list` shows: the proofs, and the broken targets with the proofs that disprove them."""
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from holdfast.prove import terminal
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.evidence import pretty
+from holdfast.prove.own_proofs import with_own
 from holdfast.prove.proof import Proof
 from holdfast.prove.proofs import catalogue
 
+SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL"}
 
-def listing() -> dict[str, Any]:
-    """The catalogue and the broken targets, for --list."""
-    proofs = catalogue().values()
+
+def listing(own: Sequence[Path] = ()) -> dict[str, Any]:
+    """The catalogue with everyone's own proofs, and the broken targets, for --list."""
+    proofs = with_own(catalogue(), own).values()
     return {
         "proofs": [_listed(proof) for proof in proofs],
         "broken": [
@@ -27,17 +32,25 @@ def listing() -> dict[str, Any]:
     }
 
 
-def show_listing(as_json: bool) -> None:
+def show_listing(as_json: bool, own: Sequence[Path] = ()) -> None:
     """Print the catalogue and the broken targets."""
-    listed = listing()
+    listed = listing(own)
     if as_json:
         sys.stdout.write(pretty(listed).decode())
         return
     proofs = [
-        (proof["name"], "yes" if proof["restarts"] else "no", ", ".join(proof["needs"]), proof["claim"])
+        (
+            proof["name"],
+            SIGNALS.get(proof["power"], ""),
+            ", ".join((*proof["needs"], *proof["requires"])),
+            proof["claim"],
+        )
         for proof in listed["proofs"]
     ]
-    terminal.table(("proof", "restarts", "needs", "claim"), proofs, sys.stdout)
+    terminal.table(("proof", "signal", "needs", "claim"), proofs, sys.stdout)
+    gates = ", ".join(proof["name"] for proof in listed["proofs"] if proof["gate"])
+    if gates:
+        sys.stdout.write(f"\na release waits for: {gates}\n")
     kinds = [
         (f"broken:{kind['kind']}", f"{kind['defect']} (disproven by {', '.join(kind['disproven']) or 'nothing'})")
         for kind in listed["broken"]
@@ -47,4 +60,11 @@ def show_listing(as_json: bool) -> None:
 
 
 def _listed(proof: Proof) -> dict[str, Any]:
-    return {"name": proof.name, "claim": proof.claim, "needs": list(proof.needs), "restarts": proof.restarts}
+    return {
+        "name": proof.name,
+        "claim": proof.claim,
+        "needs": list(proof.needs),
+        "requires": sorted(proof.requires),
+        "power": proof.power,
+        "gate": proof.gate,
+    }

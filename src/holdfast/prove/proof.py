@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
@@ -10,14 +11,19 @@ from holdfast.prove.verdict import Finding
 
 Steps = Callable[[Stage], Awaitable[None]]
 Checker = Callable[[History, Facts], Finding]
+Power = Literal["stop", "kill"]
+Requirement = Literal["workspace", "peer", "streaming"]
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """A claim and how it is checked.
 
-    `needs` names the prerequisites and proofs that must be proven first, else this one is not reached.
-    A proof that `restarts` the target runs alone; the others run at the same time.
+    `needs` names the prerequisites and proofs that must be proven, else this one is not reached. With a `power`, the
+    target is stopped (SIGTERM) or killed (SIGKILL) after the steps and started again, together with all other proofs
+    of that power, and then the steps of `after` are taken. `requires` names what the target must offer: a "workspace"
+    whose files can be seen and seeded, a way to ask the "peer", "streaming". A `gate` proof is one that a release
+    waits for.
     """
 
     name: str
@@ -25,4 +31,12 @@ class Proof:
     steps: Steps
     check: Checker
     needs: tuple[str, ...] = ("turn",)
-    restarts: bool = False
+    power: Power | None = None
+    after: Steps | None = None
+    requires: frozenset[Requirement] = frozenset()
+    gate: bool = False
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the target is stopped or killed in it."""
+        return self.power is not None

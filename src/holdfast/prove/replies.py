@@ -21,6 +21,7 @@ class Reply:
     text: str = ""
     state: TaskState | None = None
     task_id: str | None = None
+    context_id: str | None = None
     error: str = ""
 
     @property
@@ -53,18 +54,24 @@ def parse(body: bytes) -> Any:
 
 def read(status: int, body: bytes) -> Reply:
     """The reply in an HTTP answer of any kind."""
+    result = result_in(status, body)
+    return Reply(error=result) if isinstance(result, str) else _read_result(result)
+
+
+def result_in(status: int, body: bytes) -> dict[str, Any] | str:
+    """The result of a JSON-RPC answer, or in words why there is none."""
     try:
         document = parse(body)
     except ValueError:
-        return Reply(error=f"HTTP {status} with a body that is not JSON: {_shorten(body.decode(errors='replace'))!r}")
+        return f"HTTP {status} with a body that is not JSON: {_shorten(body.decode(errors='replace'))!r}"
     if not isinstance(document, dict):
-        return Reply(error=f"HTTP {status} with JSON that is not an object: {_shorten(str(document))}")
+        return f"HTTP {status} with JSON that is not an object: {_shorten(str(document))}"
     if document.get("error") is not None:
-        return Reply(error=_describe_error(document["error"]))
+        return _describe_error(document["error"])
     result = document.get("result")
     if not isinstance(result, dict):
-        return Reply(error=f"HTTP {status} with neither a result nor an error: {_shorten(str(document))}")
-    return _read_result(result)
+        return f"HTTP {status} with neither a result nor an error: {_shorten(str(document))}"
+    return result
 
 
 def _read_result(result: dict[str, Any]) -> Reply:
@@ -76,7 +83,8 @@ def _read_result(result: dict[str, Any]) -> Reply:
     return Reply(
         text="\n".join(_texts(inner, status)),
         state=task_state(status.get("state")),
-        task_id=task_id if isinstance(task_id, str) and task_id else None,
+        task_id=_name(task_id),
+        context_id=_name(inner.get("contextId")),
     )
 
 
@@ -95,10 +103,19 @@ def _texts(inner: dict[str, Any], status: dict[str, Any]) -> Iterator[str]:
     holders += artifacts if isinstance(artifacts, list) else []
     holders.append(status.get("message"))
     for holder in holders:
-        parts = holder.get("parts") if isinstance(holder, dict) else None
-        for part in parts if isinstance(parts, list) else []:
-            if isinstance(part, dict) and isinstance(part.get("text"), str):
-                yield part["text"]
+        yield from part_texts(holder)
+
+
+def part_texts(holder: object) -> Iterator[str]:
+    """The texts in the parts of a message or an artifact."""
+    parts = holder.get("parts") if isinstance(holder, dict) else None
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]
+
+
+def _name(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _describe_error(error: object) -> str:

@@ -6,12 +6,11 @@ control characters escaped, so it cannot draw on the terminal.
 
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from holdfast.prove.run import NEEDS_RESTART, Outcome, Result
-from holdfast.prove.summary import VERDICTS
 from holdfast.prove.verdict import Exit, Verdict
 
 STYLES = {
@@ -51,50 +50,53 @@ class Progress:
             self._stream.flush()
 
 
-def show(result: Result, folder: Path, seconds: float, stream: TextIO) -> None:
-    """Print the table, the grounds of what is not proven, the verdict and where the evidence is."""
-    broken = [outcome for outcome in result.prerequisites if outcome.finding.verdict is not Verdict.PROVEN]
-    outcomes = [*broken, *result.proofs]
-    rows = [_row(outcome) for outcome in outcomes]
-    table(("proof", "verdict", "   s", "reason"), rows, stream, [STYLES[o.finding.verdict] for o in outcomes])
-    if result.left_out:
-        names = ", ".join(proof.name for proof in result.left_out)
-        stream.write(f"\nleft out: {names} ({NEEDS_RESTART})\n")
+def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: bool = False) -> None:
+    """Print the table, the grounds of what is not proven, where it broke, the verdict and where the report is.
+
+    Quiet is without the table.
+    """
+    broken = [found for found in summary["prerequisites"] if found["verdict"] != Verdict.PROVEN]
+    outcomes = [*broken, *summary["proofs"]]
+    if not quiet:
+        rows = [_row(outcome) for outcome in outcomes]
+        styles = [STYLES[Verdict(outcome["verdict"])] for outcome in outcomes]
+        table(("proof", "verdict", "   s", "reason"), rows, stream, styles)
+        stream.write(_left_out(summary["left_out"]))
     for outcome in outcomes:
         stream.write(grounds(outcome))
-    stream.write("\n")
-    _verdict_line(result, seconds, stream)
-    stream.write(f"evidence: {folder}\n")
+    stream.write(layers(summary.get("layers", ())))
+    if not quiet or summary["exit_code"] != Exit.PROVEN:
+        stream.write("\n")
+    _verdict_line(summary, stream)
+    stream.write(f"report: {report}\n")
 
 
-def grounds(outcome: Outcome) -> str:
+def grounds(found: Mapping[str, Any]) -> str:
     """What was expected, what came, what to do and a command that shows it; empty where there is none of it."""
-    finding = outcome.finding
-    labelled = {
-        "expected": finding.expected,
-        "got": finding.got,
-        "hint": finding.hint,
-        "show it": finding.curl,
-    }
-    lines = [f"  {label + ':':<10}{printable(text)}\n" for label, text in labelled.items() if text]
-    return "".join((f"\n{outcome.proof.name}\n", *lines)) if lines else ""
+    labelled = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
+    lines = [f"  {label + ':':<10}{printable(found[key])}\n" for key, label in labelled.items() if found.get(key)]
+    return "".join((f"\n{found['name']}\n", *lines)) if lines else ""
 
 
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, styles: Sequence[str] | None = None
 ) -> None:
     """A table whose last column is folded to the width there is; `styles` colour the second column."""
+    width = shutil.get_terminal_size().columns
     try:
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
     except ImportError:
-        stream.writelines(f"{line}\n" for line in plain_table(header, rows, shutil.get_terminal_size().columns))
+        stream.writelines(f"{line}\n" for line in plain_table(header, rows, width))
+        return
+    if width - _taken(header, rows) < NARROWEST_LAST_COLUMN:
+        stream.writelines(f"{line}\n" for line in plain_table(header, rows, width))
         return
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for title in header[:-1]:
         grid.add_column(title, no_wrap=True)
-    grid.add_column(header[-1], overflow="fold", min_width=NARROWEST_LAST_COLUMN)
+    grid.add_column(header[-1], overflow="fold")
     for row, style in zip(rows, styles or [""] * len(rows), strict=True):
         grid.add_row(*(Text(cell, style=style if column == 1 else "") for column, cell in enumerate(row)))
     console = Console(file=stream, highlight=False)
@@ -104,18 +106,27 @@ def table(
 
 
 def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The same table as lines of plain text."""
+    """The same table as lines of plain text; where the last column has no room beside the others it goes below them."""
     everything = [header, *rows]
     widths = [max(len(row[column]) for row in everything) for column in range(len(header) - 1)]
-    indent = " " * (sum(widths) + 2 * len(widths))
-    room = max(NARROWEST_LAST_COLUMN, width - len(indent))
+    taken = _taken(header, rows)
+    below = width - taken < NARROWEST_LAST_COLUMN
+    indent = "  " if below else " " * taken
     lines: list[str] = []
     for row in everything:
         start = "".join(f"{cell:<{size}}  " for cell, size in zip(row, widths, strict=False))
-        first, *more = textwrap.wrap(row[-1], room) or [""]
-        lines.append((start + first).rstrip())
-        lines += [indent + line for line in more]
+        folded = textwrap.wrap(row[-1], max(width - len(indent), 1)) or [""]
+        if below:
+            lines.append(start.rstrip())
+        else:
+            lines.append((start + folded.pop(0)).rstrip())
+        lines += [(indent + line).rstrip() for line in folded]
     return lines
+
+
+def _taken(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many columns of the terminal all columns but the last take."""
+    return sum(2 + max(len(row[column]) for row in (header, *rows)) for column in range(len(header) - 1))
 
 
 def printable(text: str) -> str:
@@ -123,23 +134,39 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def _row(outcome: Outcome) -> tuple[str, str, str, str]:
-    finding = outcome.finding
-    seconds = "" if finding.verdict is Verdict.NOT_REACHED else f"{outcome.seconds:.1f}"
-    return outcome.proof.name, finding.verdict.value, f"{seconds:>4}", printable(finding.reason)
+def layers(found: Sequence[Mapping[str, Any]]) -> str:
+    """Where it broke: a line for each layer, from the outermost inwards, and the grounds of those that are broken."""
+    lines = [f"  {layer['state']:<9}{layer['name']}\n" for layer in found]
+    told = [grounds(layer) for layer in found if layer["state"] == "broken"]
+    title = "where it broke" if told else "no layer is broken by itself"
+    return "".join((f"\n{title}\n", *lines, *told)) if lines else ""
 
 
-def _verdict_line(result: Result, seconds: float, stream: TextIO) -> None:
-    word = VERDICTS[result.exit_code].upper()
-    verdicts = [outcome.finding.verdict for outcome in result.proofs]
-    counted = ((verdicts.count(verdict), verdict.value) for verdict in Verdict)
-    counts = ", ".join(f"{number} {name}" for number, name in counted if number)
-    tail = f" in {seconds:.1f} s: {counts}"
+def _left_out(reasons: Mapping[str, str]) -> str:
+    """The proofs that were left out, those with one reason on one line."""
+    lines = []
+    for reason in dict.fromkeys(reasons.values()):
+        names = ", ".join(name for name, own in reasons.items() if own == reason)
+        lines.append(f"left out: {names} ({reason})\n")
+    return "".join(("\n", *lines)) if lines else ""
+
+
+def _row(outcome: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    seconds = "" if outcome["verdict"] == Verdict.NOT_REACHED else f"{outcome['seconds']:.1f}"
+    return outcome["name"], outcome["verdict"], f"{seconds:>4}", printable(outcome["reason"])
+
+
+def _verdict_line(summary: Mapping[str, Any], stream: TextIO) -> None:
+    word = summary["verdict"].upper()
+    counted = Counter(outcome["verdict"] for outcome in summary["proofs"])
+    counts = ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
+    runs = f" and {len(summary['runs'])} runs" if "runs" in summary else ""
+    tail = f" in {summary['seconds']:.1f} s{runs}: {counts or 'nothing was checked'}"
     try:
         from rich.console import Console
         from rich.text import Text
     except ImportError:
         stream.write(f"{word}{tail}\n")
         return
-    line = Text.assemble((word, EXIT_STYLES[result.exit_code]), tail)
+    line = Text.assemble((word, EXIT_STYLES[Exit(summary["exit_code"])]), tail)
     Console(file=stream, highlight=False, soft_wrap=True).print(line)

@@ -14,10 +14,9 @@ from holdfast.prove.broken.server import build
 
 async def serve(kind: str, port: int, data: Path) -> None:
     """Serve until a signal comes."""
-    new_id = TimeOrderedIds()
-    runtime = RUNTIMES[kind](data, new_id)
+    runtime = RUNTIMES[kind](data, TimeOrderedIds())
     config = uvicorn.Config(
-        build(runtime, f"http://127.0.0.1:{port}", new_id),
+        build(runtime, f"http://127.0.0.1:{port}"),
         host="127.0.0.1",
         port=port,
         log_level="info",

@@ -1,41 +1,31 @@
 """The honest runtime: what it has acknowledged is on the disk, one turn at a time in each context.
 
-Its methods are the steps at which a runtime can go wrong; each kind in `kinds` overrides some. State is
-rebuilt from the log at start. An entry is `{"task": …}`, for a finished turn also `{"key": …, "said": […]}`.
+Its methods are the steps at which a runtime can go wrong; each kind in `kinds` overrides some. State is rebuilt
+from the log at start. An entry has some of: `task`, a task as it now is; `key` with `said`, what is added to a
+history, or with `all_said`, what a history now is; `memory`, things and their values.
 """
 
 import asyncio
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import IdSource, TaskState
-from holdfast.prove.broken.agent import answer
+from holdfast.prove.broken.agent import answer, worth_keeping
+from holdfast.prove.broken.desk import Desk
+from holdfast.prove.broken.live import Live
 from holdfast.prove.broken.log import Log
+from holdfast.prove.broken.refusals import BAD_PARAMS, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, Refused
+from holdfast.prove.broken.said import Message, Said, Task
+from holdfast.prove.broken.wire import Version
 
 Entry = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A user's message as it came."""
-
-    message_id: str
-    context_id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One turn."""
-
-    task_id: str
-    context_id: str
-    message_id: str
-    state: TaskState
-    text: str = ""
+LONGEST_HISTORY = 40
+KEPT_WHOLE = 10
 
 
 class Runtime:
@@ -43,12 +33,16 @@ class Runtime:
 
     def __init__(self, data: Path, new_id: IdSource) -> None:
         self.tasks: dict[str, Task] = {}
-        self.histories: defaultdict[str, list[str]] = defaultdict(list)
+        self.histories: defaultdict[str, list[Said]] = defaultdict(list)
+        self.memory: dict[str, str] = {}
+        self.live: dict[str, Live] = {}
+        self.workspace = data / "workspace"
+        self.new_id = new_id
         self._accepted: dict[tuple[str, str], str] = {}
         self._turns: dict[str, asyncio.Task[None]] = {}
+        self._canceled: set[str] = set()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._workspace = data / "workspace"
-        self._new_id = new_id
+        self.workspace.mkdir(parents=True, exist_ok=True)
         self.log = Log(data / "log.jsonl")
         for entry in self.log.entries:
             self.apply(entry)
@@ -56,44 +50,119 @@ class Runtime:
 
     # What the server calls.
 
-    async def send(self, message: Message, *, wait: bool) -> Task:
-        """Accept the message, or find that it was accepted before; the task as it is then, or at its end."""
-        task = self.accepted_before(message)
+    def accept(self, message: Message) -> Task:
+        """The task of a message: a new one that runs from now on, or the first if it was accepted before."""
+        context_id = self.place(message)
+        task = self.accepted_before(context_id, message.message_id)
+        if task is not None:
+            return task
+        if message.task_id and self.look(message.task_id).state.terminal:
+            raise Refused(UNSUPPORTED, f"the task {message.task_id} has ended")
+        task = Task(self.new_id(), context_id, message.message_id, self.hear(message.said), TaskState.WORKING)
+        self.commit({"task": asdict(task)})
+        self.live[task.task_id] = Live()
+        self._turns[task.task_id] = asyncio.create_task(self._run(task))
+        return task
+
+    def look(self, task_id: str) -> Task:
+        """The task as it is now, with what it has said so far."""
+        task = self.tasks.get(task_id)
         if task is None:
-            task = Task(self._new_id(), message.context_id, message.message_id, TaskState.WORKING)
-            self.commit({"task": asdict(task)})
-            self._turns[task.task_id] = asyncio.create_task(self._run(task, message.text))
-        turn = self._turns.get(task.task_id)
-        if wait and turn is not None:
-            # A client that hangs up does not stop the turn.
-            await asyncio.shield(turn)
-        return self.tasks[task.task_id]
+            raise Refused(NOT_FOUND, f"there is no task {task_id}")
+        live = self.live.get(task_id)
+        return replace(task, text=live.text) if live else task
+
+    async def wait(self, task_id: str) -> Task:
+        """The task at its end. A client that hangs up meanwhile does not stop it."""
+        if turn := self._turns.get(task_id):
+            await asyncio.wait({turn})
+        return self.look(task_id)
+
+    async def cancel(self, task_id: str) -> Task:
+        """The task once its work has stopped."""
+        if not self.look(task_id).state.running:
+            raise Refused(NOT_CANCELABLE, f"the task {task_id} has ended")
+        self.stop_work(task_id)
+        return await self.wait(task_id)
+
+    async def stream(self, task_id: str) -> AsyncGenerator[Task | str]:
+        """The task as it is, the pieces of its answer from there on, and the task at its end."""
+        task, live = self.look(task_id), self.live.get(task_id)
+        yield task
+        if live is None:
+            return
+        async for piece in live.follow(len(live.pieces)):
+            yield piece
+        yield await self.wait(task_id)
+
+    async def subscribe(self, task_id: str) -> AsyncGenerator[Task | str]:
+        """The same for somebody who comes later, or again."""
+        async for news in self.stream(task_id):
+            yield news
+
+    def hung_up(self, task_id: str) -> None:
+        """Somebody who followed a task is gone: nothing changes."""
 
     async def close(self) -> None:
-        """End as a polite stop does."""
+        """End as a polite stop does: what still runs is failed by the next start."""
 
     # The steps that a kind may get wrong.
 
-    def accepted_before(self, message: Message) -> Task | None:
+    def speaks(self, version: Version) -> bool:
+        """Whether it takes requests in this version of the protocol."""
+        return True
+
+    def place(self, message: Message) -> str:
+        """The context of a message: that of the task that it follows, else its own, else a new one."""
+        if not message.task_id:
+            return message.context_id or self.new_id()
+        context_id = self.look(message.task_id).context_id
+        if message.context_id not in (None, context_id):
+            raise Refused(BAD_PARAMS, f"the task {message.task_id} belongs to another context")
+        return context_id
+
+    def accepted_before(self, context_id: str, message_id: str) -> Task | None:
         """The task of a message that was delivered before."""
-        task_id = self._accepted.get((message.context_id, message.message_id))
-        return self.tasks[task_id] if task_id else None
+        task_id = self._accepted.get((context_id, message_id))
+        return self.look(task_id) if task_id else None
+
+    def hear(self, said: Said) -> Said:
+        """What of a message reaches the agent."""
+        return said
 
     def history_key(self, task: Task) -> str:
         """What a conversation's history is kept under."""
         return task.context_id
 
-    def turn_lock(self, key: str) -> AbstractAsyncContextManager[Any]:
+    def turn_lock(self, task: Task) -> AbstractAsyncContextManager[Any]:
         """What keeps turns of one conversation apart."""
-        return self._locks[key]
+        return self._locks[task.context_id]
 
-    async def think(self, said: list[str]) -> str:
-        """The answer to what was said."""
-        return await answer(said, self._workspace)
+    def desk(self, task: Task) -> Desk:
+        """The tools for a turn."""
+        return Desk(task.context_id, self.workspace, self.memory, self.keep, self.new_id)
 
-    def remember(self, key: str, before: list[str], request: str) -> Entry:
+    def think(self, task: Task, heard: Sequence[Said]) -> AsyncGenerator[str]:
+        """The answer to what was heard, as it comes."""
+        return answer(heard, self.desk(task))
+
+    def stop_work(self, task_id: str) -> None:
+        """Stop a turn that runs."""
+        self._canceled.add(task_id)
+        self._turns[task_id].cancel()
+
+    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
         """The entry that adds a request to the history which it was answered from."""
-        return {"key": key, "said": [request]}
+        return {"key": key, "said": [asdict(request)]}
+
+    def compact(self, history: Sequence[Said]) -> list[Said]:
+        """A history that has grown too long, without what nobody will ask for."""
+        older, newest = history[:-KEPT_WHOLE], history[-KEPT_WHOLE:]
+        return [*filter(worth_keeping, older), *newest]
+
+    def keep(self, thing: str, value: str) -> None:
+        """What the memory tool does with a fact."""
+        self.commit({"memory": {thing: value}})
 
     def commit(self, entry: Entry) -> None:
         """Make an entry durable, then let it be seen."""
@@ -104,21 +173,44 @@ class Runtime:
         """Fail what was running when the last process ended: nobody is at work on it."""
         for task in list(self.tasks.values()):
             if task.state.running:
-                failed = replace(task, state=TaskState.FAILED, text="Interrupted by a restart.")
-                self.commit({"task": asdict(failed)})
+                self.finish(task, TaskState.FAILED, "Interrupted by a restart.")
 
     def apply(self, entry: Entry) -> None:
         """Change what is in memory as the entry says."""
-        task = Task(**{**entry["task"], "state": TaskState(entry["task"]["state"])})
-        self.tasks[task.task_id] = task
-        self._accepted[task.context_id, task.message_id] = task.task_id
-        self.histories[entry.get("key", "")].extend(entry.get("said", ()))
+        if "task" in entry:
+            task = Task.from_record(entry["task"])
+            self.tasks[task.task_id] = task
+            self._accepted[task.context_id, task.message_id] = task.task_id
+        if "all_said" in entry:
+            self.histories[entry["key"]] = [Said.from_record(said) for said in entry["all_said"]]
+        if "said" in entry:
+            self.histories[entry["key"]] += [Said.from_record(said) for said in entry["said"]]
+        self.memory |= entry.get("memory", {})
 
-    async def _run(self, task: Task, request: str) -> None:
+    def finish(self, task: Task, state: TaskState, text: str, before: Sequence[Said] = ()) -> None:
+        """End a task; whatever became of it, what the user said is part of the conversation."""
         key = self.history_key(task)
-        async with self.turn_lock(key):
-            before = list(self.histories[key])
-            text = await self.think([*before, request])
-            done = replace(task, state=TaskState.COMPLETED, text=text)
-            self.commit({"task": asdict(done), **self.remember(key, before, request)})
-        del self._turns[task.task_id]
+        ended = asdict(replace(task, state=state, text=text))
+        self.commit({"task": ended, **self.remember(key, before, task.request)})
+        history = self.histories[key]
+        if len(history) > LONGEST_HISTORY:
+            self.commit({"key": key, "all_said": [asdict(said) for said in self.compact(history)]})
+
+    async def _run(self, task: Task) -> None:
+        live = self.live[task.task_id]
+        before: list[Said] = []
+        try:
+            async with self.turn_lock(task):
+                before = list(self.histories[self.history_key(task)])
+                async for piece in self.think(task, [*before, task.request]):
+                    live.say(piece)
+                self.finish(task, TaskState.COMPLETED, live.text, before)
+        except asyncio.CancelledError:
+            if task.task_id not in self._canceled:
+                raise
+            self.finish(task, TaskState.CANCELED, live.text, before)
+        except Exception as wrong:
+            self.finish(task, TaskState.FAILED, f"This turn failed: {wrong!r}.", before)
+        finally:
+            del self.live[task.task_id], self._turns[task.task_id]
+            live.end()

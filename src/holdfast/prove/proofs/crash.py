@@ -9,12 +9,14 @@ from holdfast.prove.verdict import Finding, proven
 
 
 async def steps(stage: Stage) -> None:
-    """Tell a name and, as soon as that is acknowledged, kill the target; start it again, ask."""
-    context = stage.new_context()
-    await stage.say("tell", context, f"Hi, my name is {stage.facts.name}.")
-    await stage.kill("kill")
-    if await stage.start("start again"):
-        await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
+    """Tell a name; as soon as that is acknowledged the target is killed, and started again."""
+    await stage.say("tell", stage.new_context(), f"Hi, my name is {stage.facts.name}.")
+
+
+async def after(stage: Stage) -> None:
+    """Ask for the name."""
+    context = stage.history.turn("tell").context_id
+    await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
 
 
 def check(history: History, facts: Facts) -> Finding:
@@ -33,5 +35,6 @@ PROOF = Proof(
     steps,
     check,
     needs=("turn", "name"),
-    restarts=True,
+    power="kill",
+    after=after,
 )

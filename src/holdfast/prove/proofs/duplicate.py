@@ -25,10 +25,6 @@ def check(history: History, facts: Facts) -> Finding:
     wrong = answered(first)
     if wrong:
         return wrong
-    if not seen.path:
-        return inconclusive(
-            "the target's workspace cannot be seen from here", hint="name its folder with --workspace DIR"
-        )
     if not seen.count:
         return inconclusive(
             "the effect of the message was not seen at all",
@@ -48,4 +44,10 @@ def check(history: History, facts: Facts) -> Finding:
     return proven("delivered twice, the effect happened once")
 
 
-PROOF = Proof("duplicate", "a message that is delivered twice has its effect once", steps, check)
+PROOF = Proof(
+    "duplicate",
+    "a message that is delivered twice has its effect once",
+    steps,
+    check,
+    requires=frozenset({"workspace"}),
+)

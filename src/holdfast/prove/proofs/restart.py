@@ -9,12 +9,14 @@ from holdfast.prove.verdict import Finding, proven
 
 
 async def steps(stage: Stage) -> None:
-    """Tell a name, stop the target with SIGTERM, start it again, ask."""
-    context = stage.new_context()
-    await stage.say("tell", context, f"Hi, my name is {stage.facts.name}.")
-    await stage.stop("stop")
-    if await stage.start("start again"):
-        await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
+    """Tell a name; then the target is stopped with SIGTERM and started again."""
+    await stage.say("tell", stage.new_context(), f"Hi, my name is {stage.facts.name}.")
+
+
+async def after(stage: Stage) -> None:
+    """Ask for the name."""
+    context = stage.history.turn("tell").context_id
+    await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
 
 
 def check(history: History, facts: Facts) -> Finding:
@@ -35,5 +37,6 @@ PROOF = Proof(
     steps,
     check,
     needs=("turn", "name"),
-    restarts=True,
+    power="stop",
+    after=after,
 )

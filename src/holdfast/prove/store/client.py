@@ -5,8 +5,7 @@ However the proof ends, kill -9 included, its clients end with it (see `leash`).
 
 import asyncio
 import json
-import os
-import signal
+import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,34 +61,34 @@ class Subject:
 class Client:
     """One child process. `start` makes one that has loaded the adapter; `open` opens the store."""
 
-    def __init__(self, process: asyncio.subprocess.Process, leash_end: int, log: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, leash_end: socket.socket, log: Path) -> None:
         self._process = process
-        self._leash: int | None = leash_end
+        self._leash = leash_end
         self._log = log
         self.subject = Subject("", frozenset())
 
     @classmethod
     async def start(cls, adapter: str, folder: Path, log: Path) -> "Client":
         """Start a process and wait until it has loaded the adapter."""
-        reading, writing = os.pipe()
+        ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "holdfast.prove.store.child", adapter, str(folder)]
         try:
             with log.open("ab") as output:
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", leash.__file__, str(reading), *command),
+                    *(sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *command),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=output,
                     start_new_session=True,
-                    pass_fds=(reading,),
+                    pass_fds=(theirs.fileno(),),
                     limit=LONGEST_LINE,
                 )
         except BaseException:
-            os.close(writing)
+            ours.close()
             raise
         finally:
-            os.close(reading)
-        client = cls(process, writing, log)
+            theirs.close()
+        client = cls(process, ours, log)
         try:
             hello = await client.line()
             if "error" in hello:
@@ -158,10 +157,5 @@ class Client:
         await self._process.wait()
 
     def abandon(self) -> None:
-        """SIGKILL to the process and all that is left of its group."""
-        if self._leash is not None:
-            # While we hold the leash its watcher is in the group, so the group's id cannot be anyone else's.
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            os.close(self._leash)
-            self._leash = None
+        """Let go of the leash, which kills the process and all that it ever started."""
+        self._leash.close()

@@ -1,4 +1,8 @@
-"""Targets: what can be put to the proof, and how each is started, stopped and killed."""
+"""Targets: what can be put to the proof, and how each is started, stopped and killed.
+
+A kind of target is a module here. One that is a process says how it is launched (`Launch`), any other fulfils `Target`
+itself; a kind is asked for by a member of `Choice` and made in `choose`.
+"""
 
 from pathlib import Path
 
@@ -6,25 +10,32 @@ from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.choice import Choice, check
 from holdfast.prove.targets.command import command
-from holdfast.prove.targets.process import Launch, ProcessTarget, free_port
-from holdfast.prove.targets.target import NotReady, Target
+from holdfast.prove.targets.process import HOST, Launch, ProcessTarget, free_port
+from holdfast.prove.targets.target import NotReady, ProbeFailed, Target
 from holdfast.prove.targets.url import UrlTarget
 
-__all__ = ["Choice", "NotReady", "Target", "check", "choose"]
+__all__ = ["Choice", "NotReady", "ProbeFailed", "Target", "check", "choose"]
 
 
 def choose(choice: Choice, folder: Path, start_seconds: float) -> Target:
     """The target of a checked choice; its data and logs go into the folder."""
     if choice.url is not None:
-        return UrlTarget(choice.url, choice.workspace)
+        return UrlTarget(
+            choice.url,
+            choice.workspace,
+            log_folder=folder,
+            start_seconds=start_seconds,
+            restart_command=choice.restart_command,
+            probe_command=choice.probe_command,
+        )
     return ProcessTarget(_launch(choice, folder / "data"), folder, start_seconds)
 
 
 def _launch(choice: Choice, data: Path) -> Launch:
-    port = choice.port or free_port()
+    port, peer_url = choice.port or free_port(), f"http://{HOST}:{free_port()}/a2a"
     data.mkdir()
     if choice.command is not None:
-        return command(choice.command, data, port, choice.workspace)
+        return command(choice.command, data, port, choice.workspace, choice.probe_command, peer_url=peer_url)
     if choice.name is not None and choice.name.startswith("broken:"):
-        return broken(choice.name.removeprefix("broken:"), data, port)
-    return bundled(data, port, choice.store)
+        return broken(choice.name.removeprefix("broken:"), data, port, peer_url=peer_url)
+    return bundled(data, port, choice.store, peer_url=peer_url)

@@ -2,15 +2,26 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from holdfast.prove.targets.process import HOST, Launch
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidJson
+from holdfast.prove.envelopes import WireVersion
+from holdfast.prove.targets.process import HOST, Launch, Probe
+from holdfast.prove.targets.target import ProbeFailed
+from holdfast.prove.wire import TransportFault, Wire
 
+COMPACT_AT = 1_000
+"""Tokens: few enough that a long conversation is compacted again and again."""
+PROBE_SECONDS = 10.0
+KEY = "agent:main:a2a:"
 SETTINGS = ("HOLDFAST_", "OPENAI_", "ANTHROPIC_")
 
 
-def bundled(data: Path, port: int, store: str | None) -> Launch:
-    """`holdfast serve` on loopback; ready when the gateway itself says so.
+def bundled(data: Path, port: int, store: str | None, *, peer_url: str | None = None) -> Launch:
+    """`holdfast serve` on loopback; ready when the gateway itself says so. It compacts after a page or two.
 
     Settings of the user (environment, a file in the current folder) do not reach it: they could name a store that
     is in use, and the proof writes and kills, or a model that costs money and answers differently each time.
@@ -26,7 +37,11 @@ def bundled(data: Path, port: int, store: str | None) -> Launch:
         str(port),
         "--data",
         str(data),
+        "--compact-at",
+        str(COMPACT_AT),
     ]
+    command += ["--allow-agent", peer_url] if peer_url else []
+    url = f"http://{HOST}:{port}"
     return Launch(
         name="bundled",
         command=(*command, "--store", store) if store else tuple(command),
@@ -35,4 +50,36 @@ def bundled(data: Path, port: int, store: str | None) -> Launch:
         workspace=data / "workspace",
         environment={name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)},
         folder=data,
+        peer_url=peer_url,
+        probe=Probe(partial(look, url), f"curl -sS {url}/api/query/stats {url}/api/keys/{KEY}{{context}}"),
     )
+
+
+async def look(url: str, context_id: str) -> dict[str, Any]:
+    """What the gateway says of its store, and of the session that the context's key routes to."""
+    async with Wire(url, WireVersion.V1_0) as wire:
+        stats = await _get(wire, "/api/query/stats")
+        key = await _get(wire, f"/api/keys/{KEY}{context_id}")
+        sessions = {route["sessionId"] for route in key.get("routes", ())}
+        events = 0
+        for session in sessions:
+            events += (await _get(wire, f"/api/sessions/{session}"))["metadata"]["headSeq"]
+    return {
+        "sessions": stats["sessions"],
+        "events": stats["events"],
+        "context": {"sessions": len(sessions), "events": events},
+    }
+
+
+async def _get(wire: Wire, path: str) -> dict[str, Any]:
+    """The answer's document; an empty one where the gateway has no such thing."""
+    try:
+        answer = await wire.get(path, within=PROBE_SECONDS)
+        if answer.status == 404:
+            return {}
+        if answer.status != 200:
+            raise ProbeFailed(f"GET {path} answered {answer.status}")
+        document: dict[str, Any] = strict_json.parse(answer.body)
+    except (TransportFault, InvalidJson) as error:
+        raise ProbeFailed(f"GET {path}: {error.message}") from error
+    return document

@@ -19,6 +19,8 @@ class Choice:
     port: int | None = None
     store: str | None = None
     workspace: Path | None = None
+    restart_command: str | None = None
+    probe_command: str | None = None
 
 
 def check(choice: Choice) -> None:
@@ -45,5 +47,13 @@ def check(choice: Choice) -> None:
         )
     if choice.command is not None:
         split(choice.command)
+    if choice.restart_command is not None:
+        if choice.url is None:
+            raise InvalidInput("--restart-command is for --url", hint="the proof restarts what it started itself")
+        split(choice.restart_command, "--restart-command")
+    if choice.probe_command is not None:
+        if not foreign:
+            raise InvalidInput("--probe-command is for --url and --command", hint="other stores are known")
+        split(choice.probe_command, "--probe-command")
     if choice.url is not None:
         check_url(choice.url)

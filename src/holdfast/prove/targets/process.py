@@ -1,4 +1,4 @@
-"""A target that is a process of ours, in a session of its own and on a leash (see `leash`).
+"""A target that is a process of ours, in a session of its own and on a leash (see `leash`), so it never outlives us.
 
 Its port is checked to be silent before a start and after a kill, so that no verdict is about another process.
 """
@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from holdfast.prove import leash
 from holdfast.prove.envelopes import WireVersion
@@ -28,10 +29,19 @@ LOOK_EVERY_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """A way to look into a store, and a command line that shows the same (see `Target.probe`)."""
+
+    look: Callable[[str], Awaitable[dict[str, Any]]]
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """How to start a process and how to see that it is ready: one of `ready_paths` answers 200.
 
-    It starts in `folder` (None: where we are) with exactly the environment given.
+    It starts in `folder` (None: where we are) with exactly the environment given, and may ask the agent at
+    `peer_url`. `probe` looks into its store, where there is a way to.
     """
 
     name: str
@@ -41,12 +51,15 @@ class Launch:
     workspace: Path | None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     folder: Path | None = None
+    peer_url: str | None = None
+    probe: Probe | None = None
 
 
 class ProcessTarget:
     """Starts, stops and kills what a Launch describes."""
 
     restartable = True
+    restarted_by = ""
 
     def __init__(
         self, launch: Launch, log_folder: Path, start_seconds: float, grace_seconds: float = GRACE_SECONDS
@@ -57,10 +70,13 @@ class ProcessTarget:
         self._grace_seconds = grace_seconds
         self._logs: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
-        self._leash: int | None = None
+        self._leash: socket.socket | None = None
+        self._pid: int | None = None
         self.name = launch.name
         self.url = f"http://{HOST}:{launch.port}"
         self.workspace = launch.workspace
+        self.peer_url = launch.peer_url
+        self.probe_line = launch.probe.line if launch.probe else ""
         self.command_line = shlex.join(launch.command)
 
     @property
@@ -71,7 +87,7 @@ class ProcessTarget:
     @property
     def pid(self) -> int | None:
         """The process, once it was started."""
-        return self._process.pid if self._process else None
+        return self._pid
 
     def logs(self) -> list[Path]:
         """One file per start, oldest first."""
@@ -84,8 +100,11 @@ class ProcessTarget:
                 f"port {self._launch.port} is taken by another process",
                 hint="stop that process, or name another port with --port",
             )
-        self._spawn()
+        self.abandon()
+        self._leash = self._spawn()
         try:
+            told = await asyncio.get_running_loop().sock_recv(self._leash, 32)
+            self._pid = int(told) if told else None
             await self._become_ready()
         except BaseException:
             self.abandon()
@@ -103,7 +122,8 @@ class ProcessTarget:
     async def stop(self) -> str:
         """SIGTERM to the group; SIGKILL after a grace, which is then said in the answer."""
         trouble = ""
-        self._signal(signal.SIGTERM)
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
         if not await self.ended(self._grace_seconds):
             trouble = f"still running {self._grace_seconds:g} s after SIGTERM, so it was killed"
         self.abandon()
@@ -111,41 +131,46 @@ class ProcessTarget:
         return trouble
 
     async def kill(self) -> None:
-        """SIGKILL to the group, at once."""
+        """SIGKILL to all of it, at once."""
         self.abandon()
         await self._fall_silent()
 
     def abandon(self) -> None:
-        """SIGKILL to the group and to all that is left of it."""
-        self._signal(signal.SIGKILL)
+        """Let go of the leash, which kills the process and all that it ever started."""
+        if self._leash is not None:
+            self._leash.close()
+            self._leash = None
         if self._process is not None:
             self._process.wait()
-        if self._leash is not None:
-            os.close(self._leash)
-            self._leash = None
 
-    def _spawn(self) -> None:
+    async def probe(self, context_id: str) -> dict[str, Any] | None:
+        """What the store shows, where there is a way to look into it."""
+        return await self._launch.probe.look(context_id) if self._launch.probe else None
+
+    def _spawn(self) -> socket.socket:
+        """Start the process on a leash, and return our end of it."""
         log = self._log_folder / f"target-{len(self._logs) + 1}.log"
         self._logs.append(log)
-        reading, writing = os.pipe()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", leash.__file__, str(reading), *self._launch.command],
+                    [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *self._launch.command],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    pass_fds=(reading,),
+                    pass_fds=(theirs.fileno(),),
                     cwd=self._launch.folder,
                     env={**self._launch.environment, "PYTHONUNBUFFERED": "1"},
                 )
         except BaseException:
-            os.close(writing)
+            ours.close()
             raise
         finally:
-            os.close(reading)
-        self._leash = writing
+            theirs.close()
+        return ours
 
     async def _become_ready(self) -> None:
         assert self._process is not None
@@ -179,15 +204,9 @@ class ProcessTarget:
             if time.monotonic() > deadline:
                 raise NotReady(
                     f"port {self._launch.port} still answers although the process was killed",
-                    hint="the command must not put its server into another session (setsid, a daemon)",
+                    hint="the command must not hand its server to a service that is not its child (docker, systemd)",
                 )
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._leash is not None:
-            # While we hold the leash its watcher is in the group, so the group's id cannot be anyone else's.
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
 
     def _last_words(self) -> str:
         lines = self._logs[-1].read_text(errors="replace").split("\n")

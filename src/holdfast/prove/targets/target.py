@@ -1,7 +1,10 @@
-"""What the proof needs of a target: a URL, and a way to start, stop and kill it where there is one."""
+"""What the proof needs of a target: a URL, and a way to start, stop and kill it where there is one.
+
+Any object that fulfils `Target` can be put to the proof: `prove(target=…)` takes one of your own.
+"""
 
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from holdfast.core import HoldfastError
 
@@ -10,6 +13,13 @@ class NotReady(HoldfastError):
     """The target could not be started, or not brought to an end."""
 
     code: ClassVar[str] = "target_not_ready"
+    status: ClassVar[int] = 503
+
+
+class ProbeFailed(HoldfastError):
+    """There is a way to look into the target's store, and it did not work."""
+
+    code: ClassVar[str] = "probe_failed"
     status: ClassVar[int] = 503
 
 
@@ -37,8 +47,18 @@ class Target(Protocol):
         ...
 
     @property
+    def peer_url(self) -> str | None:
+        """Where it may ask a second agent, if it was told of one."""
+        ...
+
+    @property
     def restartable(self) -> bool:
         """Whether start, stop and kill can be called."""
+        ...
+
+    @property
+    def restarted_by(self) -> str:
+        """The user's own command for it, where stop and kill are whatever that command does; else empty."""
         ...
 
     @property
@@ -69,6 +89,19 @@ class Target(Protocol):
 
     async def kill(self) -> None:
         """End it at once (SIGKILL); nothing answers at its URL afterwards, else NotReady."""
+        ...
+
+    @property
+    def probe_line(self) -> str:
+        """A command line that shows what `probe` sees, with `{context}` for the context; empty if there is none."""
+        ...
+
+    async def probe(self, context_id: str) -> dict[str, Any] | None:
+        """What its store shows: `sessions` and `events`, counted, and the same of one context under `context`.
+
+        All of it is optional, and more may be there. None if there is no way to look; ProbeFailed if there is one
+        and it did not work.
+        """
         ...
 
     def abandon(self) -> None:

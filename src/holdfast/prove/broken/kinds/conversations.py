@@ -1,15 +1,18 @@
-"""One class per defect: each differs from the honest runtime in what it overrides and in nothing else."""
+"""What is wrong with how conversations are kept."""
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import IdSource
-from holdfast.prove.broken.runtime import Entry, Message, Runtime, Task
+from holdfast.prove.broken.runtime import KEPT_WHOLE, Entry, Runtime
+from holdfast.prove.broken.said import Message, Said, Task
 
-COMMIT_DELAY_SECONDS = 5.0
+COMMIT_DELAY_SECONDS = 60.0
 OVERLAP_SECONDS = 0.5
 
 
@@ -27,6 +30,14 @@ class SharedHistory(Runtime):
     def history_key(self, task: Task) -> str:
         """The same for all."""
         return "everybody"
+
+
+class FollowsElsewhere(Runtime):
+    """Takes a message that names only a task for the beginning of another conversation."""
+
+    def place(self, message: Message) -> str:
+        """The context that the message names, and no other."""
+        return message.context_id or self.new_id()
 
 
 class MemoryOnly(Runtime):
@@ -59,51 +70,27 @@ class AckBeforeCommit(Runtime):
         self.log.append(self._pending.popleft())
 
 
-class RunsTwice(Runtime):
-    """Takes every delivery for a new message."""
-
-    def accepted_before(self, message: Message) -> Task | None:
-        """Never."""
-        return None
-
-
 class Overwrites(Runtime):
     """Load the history, think, save the history: without a lock, the last one to save wins."""
 
-    def turn_lock(self, key: str) -> AbstractAsyncContextManager[Any]:
+    def turn_lock(self, task: Task) -> AbstractAsyncContextManager[Any]:
         """No lock."""
         return nullcontext()
 
-    async def think(self, said: list[str]) -> str:
-        """Slow enough that two turns overlap."""
-        await asyncio.sleep(OVERLAP_SECONDS)
-        return await super().think(said)
+    async def think(self, task: Task, heard: Sequence[Said]) -> AsyncGenerator[str]:
+        """Slow at the beginning of a conversation, so that two turns overlap for certain."""
+        await asyncio.sleep(OVERLAP_SECONDS if len(heard) <= 2 else 0)
+        async for piece in super().think(task, heard):
+            yield piece
 
-    def remember(self, key: str, before: list[str], request: str) -> Entry:
+    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
         """The whole history as this turn knew it."""
-        return {"key": key, "all_said": [*before, request]}
-
-    def apply(self, entry: Entry) -> None:
-        """The history becomes what the turn wrote."""
-        super().apply(entry)
-        if "all_said" in entry:
-            self.histories[entry["key"]] = list(entry["all_said"])
+        return {"key": key, "all_said": [asdict(said) for said in (*before, request)]}
 
 
-class OrphansTasks(Runtime):
-    """Stores tasks, and forgets that a stored task is not a running one."""
+class ForgetsAtCompaction(Runtime):
+    """Cuts a long history off."""
 
-    def recover(self) -> None:
-        """Nothing to do, it thinks."""
-
-
-RUNTIMES: dict[str, type[Runtime]] = {
-    "none": Runtime,
-    "task-keyed": TaskKeyed,
-    "memory-only": MemoryOnly,
-    "ack-before-commit": AckBeforeCommit,
-    "shared-history": SharedHistory,
-    "runs-twice": RunsTwice,
-    "overwrites": Overwrites,
-    "orphans-tasks": OrphansTasks,
-}
+    def compact(self, history: Sequence[Said]) -> list[Said]:
+        """The newest, whatever the others said."""
+        return list(history[-KEPT_WHOLE:])

@@ -1,0 +1,30 @@
+"""What is wrong with how files are taken."""
+
+from collections.abc import Sequence
+
+from holdfast.prove.broken.runtime import Entry, Runtime
+from holdfast.prove.broken.said import Said
+
+
+class DropsFileOnly(Runtime):
+    """Builds the prompt from text parts, and files come with it only if there is a prompt."""
+
+    def hear(self, said: Said) -> Said:
+        """No words, no message."""
+        return said if said.text else Said("")
+
+
+class DropsFiles(Runtime):
+    """Reads text parts and nothing else."""
+
+    def hear(self, said: Said) -> Said:
+        """The words."""
+        return Said(said.text)
+
+
+class ForgetsFiles(Runtime):
+    """Shows a file to the agent in the turn that it came in, and keeps the words only."""
+
+    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
+        """What was said, without what came with it."""
+        return super().remember(key, before, Said(request.text))

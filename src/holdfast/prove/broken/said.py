@@ -1,0 +1,68 @@
+"""What the runtime keeps: what a user said with the files that came with it, and the task that answers it."""
+
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from holdfast.core import TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that came with a message; `text` is its content if that is text."""
+
+    name: str
+    media_type: str
+    size: int
+    text: str | None
+
+    @classmethod
+    def of(cls, name: str, content: bytes, media_type: str | None = None) -> Self:
+        """A file with this content."""
+        try:
+            text = None if b"\0" in content else content.decode()
+        except UnicodeDecodeError:
+            text = None
+        return cls(name, media_type or mimetypes.guess_type(name)[0] or "application/octet-stream", len(content), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a user; without words if it is a file only."""
+
+    text: str
+    files: tuple[File, ...] = ()
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The same, as it was written to the log."""
+        return cls(record["text"], tuple(File(**file) for file in record["files"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A user's message as it came; `task_id` is the task that it follows, if it names one."""
+
+    message_id: str
+    context_id: str | None
+    task_id: str | None
+    said: Said
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One turn: the request, where it is in its life, and the answer so far."""
+
+    task_id: str
+    context_id: str
+    message_id: str
+    request: Said
+    state: TaskState
+    text: str = ""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The same, as it was written to the log."""
+        state, request = TaskState(record["state"]), Said.from_record(record["request"])
+        return cls(**{**record, "state": state, "request": request})

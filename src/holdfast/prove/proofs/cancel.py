@@ -1,0 +1,89 @@
+"""cancel: a task that is canceled is not worked on any more."""
+
+from holdfast.core import TaskState
+from holdfast.prove.checks import in_progress, settled
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
+
+SEEN_RUNNING_SECONDS = 3.0
+
+
+async def steps(stage: Stage) -> None:
+    """Cancel a running task that would write a line; have the same done in a task that nobody cancels; look.
+
+    The second shows that the line would have been written by now, and that the target can write it at all.
+    """
+    number = stage.new_hex()
+    stopped, control = f"canceled-{number}.txt", f"control-{number}.txt"
+    accepted = await stage.say("accept", stage.new_context(), _request(number, stopped), wait=False)
+    task_id = accepted.reply.task_id
+    if task_id is None or not in_progress(accepted.reply):
+        return
+    seen = await stage.watch_task("see it running", task_id, settled, SEEN_RUNNING_SECONDS)
+    if not in_progress(seen.reply):
+        return
+    await stage.cancel("cancel", task_id)
+    await stage.say("control", stage.new_context(), _request(number, control))
+    stage.count_line("look at the control", control, number)
+    stage.count_line("look", stopped, number)
+    await stage.watch_task("look at the task", task_id, settled, stage.bounds.recovery)
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """The task is canceled and stays so, and what it was to do was not done."""
+    if not history.took("cancel"):
+        return _never_caught_running(history)
+    wish, later = history.last_look("cancel"), history.last_look("look at the task")
+    seen, control = history.file("look"), history.file("look at the control")
+    if later.reply.error or later.reply.state is not TaskState.CANCELED:
+        return disproven(
+            "the running task was not canceled",
+            expected="a task that is canceled",
+            got=f"{later.reply.describe_task()}; the wish to cancel it was answered with {wish.reply.describe_task()}",
+            curl=wish.curl,
+        )
+    if not control.count:
+        turn = history.turn("control")
+        return inconclusive(
+            "the effect of such a task was not seen where nobody canceled it",
+            expected=f"the line {control.line} in {control.path}",
+            got=turn.reply.describe(),
+            curl=turn.curl,
+            hint="the target needs a tool that writes files, and --workspace must be the folder it works in",
+        )
+    if seen.count:
+        return disproven(
+            "the task says that it is canceled, and its work went on",
+            expected=f"no line {seen.line} in {seen.path}",
+            got="the line",
+            curl=wish.curl,
+        )
+    return proven("the task is canceled, and its work was not done")
+
+
+def _never_caught_running(history: History) -> Finding:
+    accepted = history.turn("accept")
+    look = history.last_look("see it running") if history.took("see it running") else None
+    return inconclusive(
+        "no turn could be caught while it was running",
+        expected=f"a task that is working while “{accepted.said}” is under way",
+        got=look.reply.describe_task() if look else accepted.reply.describe(),
+        curl=look.curl if look else accepted.curl,
+        hint="the target must answer a send that does not wait with a task, and show it to get-task",
+    )
+
+
+def _request(line: str, file: str) -> str:
+    return f"Think for 2 seconds, then append the line {line} to the file {file}."
+
+
+PROOF = Proof(
+    "cancel",
+    "a task that is canceled is not worked on any more",
+    steps,
+    check,
+    requires=frozenset({"workspace"}),
+)

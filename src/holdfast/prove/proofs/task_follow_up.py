@@ -1,0 +1,61 @@
+"""task-follow-up: a message that names only a task belongs to that task's conversation."""
+
+from holdfast.prove.checks import over, recalls
+from holdfast.prove.facts import Facts
+from holdfast.prove.history import History
+from holdfast.prove.proof import Proof
+from holdfast.prove.stage import Stage
+from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
+
+ENDED = "-32004"
+"""The error of a target that takes no more messages for a task that has ended."""
+
+
+async def steps(stage: Stage) -> None:
+    """A name in a turn that takes a while; while it runs, a question that names its task and no context."""
+    text = f"My name is {stage.facts.name}. Think for 2 seconds, then say done."
+    told = await stage.say("tell", stage.new_context(), text, wait=False)
+    if told.reply.task_id is None:
+        return
+    asked = await stage.say("ask", None, "What's my name?", task_id=told.reply.task_id, within=stage.bounds.answer)
+    if asked.reply.task_id is not None and not asked.reply.answered and not over(asked.reply):
+        await stage.watch_task("see the answer", asked.reply.task_id, over, stage.bounds.recovery)
+
+
+def check(history: History, facts: Facts) -> Finding:
+    """The question is answered in the task's own context, with what was said there."""
+    tell = history.turn("tell")
+    if not history.took("ask"):
+        return inconclusive(
+            "there was no task to follow up on",
+            expected="a task for a turn that is not waited for",
+            got=tell.reply.describe(),
+            curl=tell.curl,
+            hint="a target that answers with messages only has no tasks to continue",
+        )
+    ask = history.turn("ask")
+    if ENDED in ask.reply.error and over(tell.reply):
+        return inconclusive(
+            "the task had ended, and an ended task takes no more messages",
+            expected=f"a task that is working while “{tell.said}” is under way",
+            got=tell.reply.describe_task(),
+            curl=tell.curl,
+            hint="the target must answer a send that does not wait before the turn is over",
+        )
+    if ask.reply.context_id not in (None, tell.context_id):
+        return disproven(
+            "the follow-up was put into another context",
+            expected=f"an answer in {tell.context_id}, the context of the task",
+            got=f"an answer in {ask.reply.context_id}",
+            curl=ask.curl,
+            hint="a message that names only a task belongs to the context of that task",
+        )
+    if history.took("see the answer"):
+        look = history.last_look("see the answer")
+        wrong = recalls(look, facts.name, ask.said)
+    else:
+        wrong = recalls(ask, facts.name)
+    return wrong or proven(f"the follow-up by task alone knows {facts.name}")
+
+
+PROOF = Proof("task-follow-up", "a message that names only a task is in the same conversation", steps, check)

@@ -1,0 +1,74 @@
+"""`summary.md`: the verdict and the table, for a step summary, a pull request or a chat.
+
+What a target said is shown as text: it can neither make markup of its own nor end a code block.
+"""
+
+import re
+from html import escape
+
+from holdfast.prove.report.markup import visible
+from holdfast.prove.report.recorded import Document, counts, dicts, outcomes, text
+
+SIGNS = {"proven": "✅", "disproven": "❌", "inconclusive": "❓", "not reached": "⏭️"}
+MAX_CELL = 300
+MAX_BLOCK = 4_000
+
+
+def markdown(summary: Document) -> str:
+    """The run on one page, what is not proven in full."""
+    found = outcomes(summary)
+    target = summary.get("target")
+    name = text(target.get("name")) if isinstance(target, dict) else ""
+    seconds = summary.get("seconds")
+    took = f" in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+    lines = [
+        f"## {_cell(text(summary.get('verdict')).upper())}: {_cell(name)}",
+        "",
+        f"{_cell(counts(summary))}{took}; A2A {_cell(text(summary.get('wire')))}, --seed {text(summary.get('seed'))}.",
+        "",
+        "| proof | verdict | s | reason |",
+        "|---|---|---:|---|",
+        *(_row(outcome) for outcome in found),
+    ]
+    left_out = summary.get("left_out")
+    for left, reason in left_out.items() if isinstance(left_out, dict) else ():
+        lines += ["", f"Left out: {_cell(left)} ({_cell(text(reason))})."]
+    for outcome in found:
+        lines += _grounds(outcome)
+    for layer in dicts(summary.get("layers")):
+        if layer.get("state") != "ok":
+            lines += _grounds({**layer, "name": f"layer {text(layer.get('name'))}: {text(layer.get('state'))}"})
+    return "\n".join(lines) + "\n"
+
+
+def _row(outcome: Document) -> str:
+    verdict = text(outcome.get("verdict"))
+    sign = "⚠️" if outcome.get("fault") else SIGNS.get(verdict, "")
+    seconds = outcome.get("seconds")
+    took = f"{seconds:.1f}" if isinstance(seconds, int | float) and verdict != "not reached" else ""
+    name, reason = _cell(text(outcome.get("name"))), _cell(text(outcome.get("reason")))
+    return f"| {name} | {sign} {_cell(verdict)} | {took} | {reason} |"
+
+
+def _grounds(found: Document) -> list[str]:
+    told = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
+    lines = []
+    for key, label in told.items():
+        if found.get(key):
+            lines += [f"{label}:", "", *_block(text(found[key])), ""]
+    return ["", f"### {_cell(text(found.get('name')))}", "", *lines] if lines else []
+
+
+def _block(said: str) -> list[str]:
+    """A code block with a fence that is not in the text."""
+    said = visible(said)
+    said = said if len(said) <= MAX_BLOCK else said[:MAX_BLOCK] + "…"
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", said)), default=0))
+    return [f"{fence}text", said, fence]
+
+
+def _cell(said: str) -> str:
+    """The text on one line, with all that means something in Markdown or HTML escaped."""
+    line = " ".join(visible(said).split())
+    line = line if len(line) <= MAX_CELL else line[:MAX_CELL] + "…"
+    return re.sub(r"([\\`*_\[\]{}#|~!@])", r"\\\1", escape(line, quote=False))

@@ -1,0 +1,120 @@
+"""What a run left in its folder, read back: the summary, and the events of each proof, grouped by step.
+
+Reports are made from this and nothing else, so they can be made again from the folder alone.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidInput
+from holdfast.prove import replies
+from holdfast.prove.redact import mask
+
+MAX_EVENTS = 20_000
+MAX_BYTES = 64 * 1024 * 1024
+Event = dict[str, Any]
+Document = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Step:
+    """What happened under one step's name in one proof, in order."""
+
+    name: str
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def at(self) -> float:
+        """When it began, in seconds since the run did."""
+        return moment(self.events[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run's folder. `unread` counts the events that were too many or not whole."""
+
+    summary: Document
+    events: list[Event]
+    unread: int
+
+    def steps(self) -> dict[str, list[Step]]:
+        """The steps of each proof, in the order in which they began; verdicts are no steps."""
+        found: dict[str, dict[str, Step]] = defaultdict(dict)
+        for event in self.events:
+            if event.get("event") != "verdict":
+                name = text(event.get("step"))
+                found[text(event.get("proof"))].setdefault(name, Step(name)).events.append(event)
+        return {proof: list(steps.values()) for proof, steps in found.items()}
+
+
+def read(folder: Path) -> Recorded:
+    """What is in the folder; InvalidInput if no run came to its end there."""
+    try:
+        summary = strict_json.parse((folder / "summary.json").read_bytes())
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"there is no summary of a run in {folder}",
+            hint="a run that was killed leaves events.jsonl only; name the folder of another, or run `holdfast prove`",
+        ) from None
+    if not isinstance(summary, dict):
+        raise InvalidInput(f"{folder / 'summary.json'} is not the summary of a run")
+    events, unread = _events(folder / "events.jsonl")
+    return Recorded(mask(summary), events, unread)
+
+
+def outcomes(summary: Document) -> list[Document]:
+    """The prerequisites and the proofs of a run, in order."""
+    return [*dicts(summary.get("prerequisites")), *dicts(summary.get("proofs"))]
+
+
+def counts(summary: Document) -> str:
+    """How many proofs have which verdict."""
+    verdicts = [text(proof.get("verdict")) for proof in dicts(summary.get("proofs"))]
+    return (
+        ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)) or "No proof was run"
+    )
+
+
+def dicts(value: object) -> list[Document]:
+    """The objects in a JSON list; none if it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """A JSON value as one would say it: texts as they are, nothing for null, the rest as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else strict_json.encode(value).decode()
+
+
+def moment(event: Event) -> float:
+    """When the event was, in seconds since the run began."""
+    at = event.get("at")
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
+def _events(path: Path) -> tuple[list[Event], int]:
+    """The events that are whole and not too many, and how many are not."""
+    events: list[Event] = []
+    unread = taken = 0
+    with path.open("rb") if path.exists() else BytesIO() as lines:
+        for line in lines:
+            taken += len(line)
+            event = _event(line) if taken <= MAX_BYTES and len(events) < MAX_EVENTS else None
+            if event is None:
+                unread += 1
+            else:
+                events.append(event)
+    return events, unread
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        event = mask(replies.parse(line))
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None

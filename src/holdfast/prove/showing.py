@@ -1,0 +1,26 @@
+"""What `holdfast prove --show` does: make the report of a run again from its folder, say where it is, open it."""
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+from holdfast.core.errors import InvalidInput
+from holdfast.prove import report
+
+
+def show_report(artifacts: Path, folder: str) -> None:
+    """Print the path of a folder's report, or of the newest run's if none is named; open it where there is a screen."""
+    chosen = Path(folder).resolve() if folder else (artifacts / "prove" / "latest").resolve()
+    if not chosen.is_dir():
+        raise InvalidInput(
+            f"there is no evidence in {chosen}", hint="run `holdfast prove` first, or name a folder: --show FOLDER"
+        )
+    page = report.write(chosen)
+    sys.stdout.write(f"{page}\n")
+    if sys.stdout.isatty() and _has_screen():
+        webbrowser.open(page.as_uri())
+
+
+def _has_screen() -> bool:
+    return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

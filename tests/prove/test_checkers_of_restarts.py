@@ -1,0 +1,134 @@
+"""Each checker judges a recorded history, and nothing else: here those of proofs that restart the target."""
+
+import pytest
+from tests.prove.histories import (
+    BACK,
+    DISPROVEN,
+    DOWN,
+    FAILED,
+    FORGOT,
+    INCONCLUSIVE,
+    KILL,
+    KNOWS,
+    LATE,
+    PROVEN,
+    REFUSED,
+    RUNNING,
+    STOP,
+    judge,
+    look,
+    saying,
+    turn,
+)
+
+from holdfast.core import TaskState
+from holdfast.prove.history import Entry, Power
+from holdfast.prove.replies import Reply
+from holdfast.prove.verdict import Verdict
+
+CAUGHT = (turn("turn before"), turn("long turn", RUNNING), look("see it running", RUNNING), KILL)
+
+
+@pytest.mark.parametrize("proof", ["restart", "crash"])
+@pytest.mark.parametrize(
+    ("verdict", "after"),
+    [
+        (PROVEN, (BACK, turn("ask"))),
+        (DISPROVEN, (BACK, turn("ask", FORGOT))),
+        (DISPROVEN, (BACK, turn("ask", LATE))),
+        (DISPROVEN, (DOWN,)),
+    ],
+)
+def test_restart_and_crash(proof: str, verdict: Verdict, after: tuple[Entry, ...]) -> None:
+    end = STOP if proof == "restart" else KILL
+    assert judge(proof, turn("tell"), end, *after).verdict is verdict
+    assert judge(proof, turn("tell", REFUSED), end, *after).verdict is DISPROVEN
+
+
+def test_a_stop_that_took_a_kill_is_mentioned() -> None:
+    stop = Power("stop", "stop", 10.0, trouble="still running 10 s after SIGTERM, so it was killed")
+    finding = judge("restart", turn("tell"), stop, BACK, turn("ask"))
+    assert finding.verdict is PROVEN
+    assert "still running" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("verdict", "task", "next_turn"),
+    [
+        (PROVEN, FAILED, FORGOT),
+        (PROVEN, Reply(text="done", state=TaskState.COMPLETED), KNOWS),
+        (DISPROVEN, RUNNING, KNOWS),
+        (DISPROVEN, REFUSED, KNOWS),
+        (DISPROVEN, FAILED, REFUSED),
+        (DISPROVEN, FAILED, LATE),
+    ],
+)
+def test_crash_mid_turn(verdict: Verdict, task: Reply, next_turn: Reply) -> None:
+    finding = judge("crash-mid-turn", *CAUGHT, BACK, look("see it end", task), turn("next turn", next_turn))
+    assert finding.verdict is verdict
+
+
+def test_crash_mid_turn_is_disproven_by_a_target_that_does_not_come_back() -> None:
+    assert judge("crash-mid-turn", *CAUGHT, DOWN).verdict is DISPROVEN
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (turn("long turn", Reply(text="done")),),
+        (turn("long turn", REFUSED),),
+        (turn("long turn", RUNNING), look("see it running", REFUSED)),
+        (turn("long turn", RUNNING), look("see it running", KNOWS)),
+    ],
+)
+def test_crash_mid_turn_is_inconclusive_if_no_turn_was_caught(entries: tuple[Entry, ...]) -> None:
+    assert judge("crash-mid-turn", turn("turn before"), *entries, KILL, BACK).verdict is INCONCLUSIVE
+
+
+WRITTEN = tuple(turn(step) for step in ("first city", "second city", "fruit", "third city"))
+NEWEST, MANGO = "Your favorite city is Osaka.", saying("ask everywhere: fruit", "mango")
+MANGO_AGAIN = saying("ask everywhere again: fruit", "mango")
+
+
+def everywhere(step: str, *answers: str) -> list[Entry]:
+    return [saying(f"{step}: city", answer) for answer in answers]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "second", "before", "after"),
+    [
+        (PROVEN, "Nairobi", [NEWEST] * 4, [NEWEST] * 5),
+        (DISPROVEN, "Lisbon", [NEWEST] * 4, [NEWEST] * 5),
+        (DISPROVEN, "Nairobi", [*[NEWEST] * 3, "Nairobi"], [NEWEST] * 5),
+        (DISPROVEN, "Nairobi", [NEWEST] * 4, [*[NEWEST] * 4, "Nairobi"]),
+        (DISPROVEN, "Nairobi", [NEWEST] * 4, ["I do not know."] * 5),
+    ],
+)
+def test_memory_deep(verdict: Verdict, second: str, before: list[str], after: list[str]) -> None:
+    asked = saying("ask for the second", second), *everywhere("ask everywhere", *before), MANGO
+    again = STOP, BACK, *everywhere("ask everywhere again", *after), MANGO_AGAIN
+    assert judge("memory-deep", *WRITTEN, *asked, *again).verdict is verdict
+
+
+def test_memory_deep_asks_for_the_other_fact_too() -> None:
+    asked = saying("ask for the second", "Nairobi"), *everywhere("ask everywhere", NEWEST), MANGO
+    lost = saying("ask everywhere again: fruit", "I do not know.")
+    again = STOP, BACK, *everywhere("ask everywhere again", NEWEST), lost
+    assert judge("memory-deep", *WRITTEN, *asked, *again).verdict is DISPROVEN
+    assert judge("memory-deep", *WRITTEN, *asked, STOP, DOWN).verdict is DISPROVEN
+    assert judge("memory-deep", turn("first city", REFUSED)).verdict is DISPROVEN
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ask", "again"),
+    [
+        (PROVEN, "albatross", "The code word is albatross."),
+        (DISPROVEN, "I have not seen minutes.txt.", "albatross"),
+        (DISPROVEN, "albatross", "I have not seen minutes.txt."),
+    ],
+)
+def test_file_later(verdict: Verdict, ask: str, again: str) -> None:
+    sent = turn("send the file"), turn("something else"), saying("ask", ask)
+    assert judge("file-later", *sent, STOP, BACK, saying("ask again", again)).verdict is verdict
+    assert judge("file-later", *sent, STOP, DOWN).verdict is DISPROVEN
+    assert judge("file-later", turn("send the file", REFUSED), *sent[1:], STOP, BACK).verdict is DISPROVEN

@@ -1,0 +1,142 @@
+"""Each checker judges a recorded history, and nothing else: here those that follow a task, cut it, or cancel it."""
+
+import pytest
+from tests.prove.histories import (
+    CANCELED,
+    DISPROVEN,
+    FAILED,
+    FORGOT,
+    INCONCLUSIVE,
+    KNOWS,
+    LATE,
+    PROVEN,
+    REFUSED,
+    RUNNING,
+    judge,
+    look,
+    saying,
+    seen,
+    streamed,
+    turn,
+)
+
+from holdfast.core import TaskState
+from holdfast.prove.history import Entry, Streamed
+from holdfast.prove.replies import Reply
+from holdfast.prove.verdict import Verdict
+
+WORKING, COMPLETED = TaskState.WORKING, TaskState.COMPLETED
+CUT = streamed("stream", "1 ", "2 ")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "task", "ask"),
+    [
+        (PROVEN, KNOWS, KNOWS),
+        (PROVEN, CANCELED, KNOWS),
+        (DISPROVEN, RUNNING, KNOWS),
+        (DISPROVEN, REFUSED, KNOWS),
+        (DISPROVEN, FAILED, KNOWS),
+        (DISPROVEN, KNOWS, FORGOT),
+        (DISPROVEN, KNOWS, LATE),
+    ],
+)
+def test_stream_cancel(verdict: Verdict, task: Reply, ask: Reply) -> None:
+    assert judge("stream-cancel", CUT, look("see it end", task), turn("ask", ask)).verdict is verdict
+
+
+@pytest.mark.parametrize("proof", ["stream-cancel", "resubscribe"])
+@pytest.mark.parametrize(
+    ("verdict", "stream"),
+    [
+        (INCONCLUSIVE, streamed("stream", "1 2 3", ended=True)),
+        (INCONCLUSIVE, streamed("stream", "1 ", "2 ", task_id=None)),
+        (DISPROVEN, streamed("stream", ended=True, task_id=None, error="JSON-RPC error -32601: no such method")),
+    ],
+)
+def test_a_stream_that_cannot_be_cut(proof: str, verdict: Verdict, stream: Streamed) -> None:
+    assert judge(proof, stream).verdict is verdict
+
+
+WHOLE = Reply(text="1 2 3 4", state=COMPLETED, task_id="t")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "again", "answer"),
+    [
+        (PROVEN, streamed("subscribe again", "1 2", " 3", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (DISPROVEN, streamed("subscribe again", "1 2", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (DISPROVEN, streamed("subscribe again", " 3", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (DISPROVEN, streamed("subscribe again", "1 2 3 4", ended=True), WHOLE),
+        (DISPROVEN, streamed("subscribe again", ended=True, states=()), WHOLE),
+        (DISPROVEN, streamed("subscribe again", "1 2 3 4", error="did not end within 15 s"), WHOLE),
+        (DISPROVEN, streamed("subscribe again", ended=True, error="JSON-RPC error -32001: no such task"), WHOLE),
+        (DISPROVEN, streamed("subscribe again", ended=True, states=(COMPLETED,)), Reply(state=COMPLETED)),
+        (DISPROVEN, streamed("subscribe again", ended=True, states=(FAILED.state or WORKING,)), FAILED),
+    ],
+)
+def test_resubscribe(verdict: Verdict, again: Streamed, answer: Reply) -> None:
+    assert judge("resubscribe", CUT, again, look("read the answer", answer)).verdict is verdict
+
+
+ACCEPTED = turn("accept", RUNNING), look("see it running", RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "canceled", "later", "line", "control"),
+    [
+        (PROVEN, CANCELED, CANCELED, None, 1),
+        (PROVEN, CANCELED, CANCELED, 0, 1),
+        (PROVEN, RUNNING, CANCELED, None, 1),
+        (DISPROVEN, CANCELED, CANCELED, 1, 1),
+        (DISPROVEN, CANCELED, KNOWS, None, 1),
+        (DISPROVEN, RUNNING, RUNNING, None, 1),
+        (DISPROVEN, REFUSED, KNOWS, 1, 1),
+        (INCONCLUSIVE, CANCELED, CANCELED, None, None),
+    ],
+)
+def test_cancel(verdict: Verdict, canceled: Reply, later: Reply, line: int | None, control: int | None) -> None:
+    entries = (
+        *ACCEPTED,
+        look("cancel", canceled),
+        turn("control"),
+        seen("look at the control", control),
+        seen("look", line),
+        look("look at the task", later),
+    )
+    assert judge("cancel", *entries).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (turn("accept", KNOWS),),
+        (turn("accept", REFUSED),),
+        (turn("accept", RUNNING), look("see it running", KNOWS)),
+    ],
+)
+def test_cancel_is_inconclusive_if_no_turn_was_caught(entries: tuple[Entry, ...]) -> None:
+    assert judge("cancel", *entries).verdict is INCONCLUSIVE
+
+
+TOLD = turn("tell", RUNNING)
+ENDED = Reply(error="JSON-RPC error -32004: the task has ended")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "entries"),
+    [
+        (PROVEN, (TOLD, turn("ask"))),
+        (PROVEN, (TOLD, turn("ask", RUNNING), look("see the answer", KNOWS))),
+        (DISPROVEN, (TOLD, turn("ask", FORGOT))),
+        (DISPROVEN, (TOLD, turn("ask", REFUSED))),
+        (DISPROVEN, (TOLD, turn("ask", ENDED))),
+        (DISPROVEN, (TOLD, turn("ask", RUNNING), look("see the answer", FORGOT))),
+        (DISPROVEN, (TOLD, turn("ask", Reply(text="Hongming", context_id="another")))),
+        (PROVEN, (TOLD, turn("ask", Reply(text="Hongming", context_id="canary-ctx-1")))),
+        (INCONCLUSIVE, (turn("tell", KNOWS), turn("ask", ENDED))),
+        (INCONCLUSIVE, (saying("tell", "done"),)),
+    ],
+)
+def test_task_follow_up(verdict: Verdict, entries: tuple[Entry, ...]) -> None:
+    assert judge("task-follow-up", *entries).verdict is verdict

@@ -1,0 +1,180 @@
+"""Each checker judges a recorded history, and nothing else: here those of proofs that are turns alone."""
+
+import pytest
+from tests.prove.histories import (
+    DISPROVEN,
+    FORGOT,
+    INCONCLUSIVE,
+    KNOWS,
+    PROVEN,
+    REFUSED,
+    RUNNING,
+    judge,
+    look,
+    saying,
+    seen,
+    turn,
+)
+
+from holdfast.prove.history import Asked, Uploaded
+from holdfast.prove.proofs.long import TURNS
+from holdfast.prove.replies import Reply
+from holdfast.prove.verdict import Verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ask"),
+    [
+        (PROVEN, KNOWS),
+        (DISPROVEN, FORGOT),
+        (DISPROVEN, REFUSED),
+        (DISPROVEN, RUNNING),
+        (DISPROVEN, Reply(text="You are Hongmingsson.")),
+        (PROVEN, Reply(text="HONGMING!")),
+    ],
+)
+def test_name(verdict: Verdict, ask: Reply) -> None:
+    finding = judge("name", turn("tell"), turn("ask", ask))
+    assert finding.verdict is verdict
+    assert (finding.curl == "curl ask") == (verdict is DISPROVEN)
+
+
+def test_name_needs_an_answer_to_the_first_turn_too() -> None:
+    assert judge("name", turn("tell", REFUSED), turn("ask")).verdict is DISPROVEN
+
+
+@pytest.mark.parametrize(
+    ("verdict", "answer"),
+    [
+        (PROVEN, "I received 1 attachment: minutes.txt (text/plain, 90 bytes)."),
+        (PROVEN, "It seems that the code word is albatross."),
+        (PROVEN, "Thanks for the file. What would you like me to do with it?"),
+        (PROVEN, "Should I summarize it?"),
+        (DISPROVEN, "Hello! How are you?"),
+        (DISPROVEN, "Error: message has no text content. What would you like me to do?"),
+        (DISPROVEN, "I received an empty prompt."),
+        (DISPROVEN, ""),
+    ],
+)
+def test_file_only(verdict: Verdict, answer: str) -> None:
+    assert judge("file-only", saying("send the file", answer)).verdict is verdict
+
+
+def test_file_only_is_disproven_by_a_refusal() -> None:
+    finding = judge("file-only", turn("send the file", REFUSED))
+    assert finding.verdict is DISPROVEN
+    assert "a file without words" in finding.reason
+
+
+UPLOADED = Uploaded("upload", "minutes.txt", "workspace:/workspace/uploads/minutes.txt", "", "curl -F")
+TAKES_NONE = Uploaded("upload", "minutes.txt", None, "", "curl -F")
+TURNED_DOWN = Uploaded("upload", "minutes.txt", None, "HTTP 500: oops", "curl -F")
+SUMMED_UP = "Summary: minutes.txt has 16 words."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "inline", "uploaded", "reference"),
+    [
+        (PROVEN, SUMMED_UP, UPLOADED, SUMMED_UP),
+        (PROVEN, "They agreed on albatross.", TAKES_NONE, None),
+        (DISPROVEN, SUMMED_UP, TURNED_DOWN, None),
+        (DISPROVEN, "I have received minutes.txt.", UPLOADED, SUMMED_UP),
+        (DISPROVEN, "Here is a summary of what you said.", UPLOADED, SUMMED_UP),
+        (DISPROVEN, SUMMED_UP, UPLOADED, "There is no text content in your message about minutes.txt to summarize."),
+        (DISPROVEN, SUMMED_UP, UPLOADED, "I cannot open it."),
+        (DISPROVEN, "", TAKES_NONE, None),
+    ],
+)
+def test_file_caption(verdict: Verdict, inline: str, uploaded: Uploaded, reference: str | None) -> None:
+    by_reference = [] if reference is None else [saying("the file by reference", reference)]
+    finding = judge("file-caption", saying("the file in the message", inline), uploaded, *by_reference)
+    assert finding.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "remember", "recall"),
+    [(PROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT), (DISPROVEN, REFUSED, KNOWS), (DISPROVEN, KNOWS, REFUSED)],
+)
+def test_memory(verdict: Verdict, remember: Reply, recall: Reply) -> None:
+    assert judge("memory", turn("remember", remember), turn("recall", recall)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reply", "count"),
+    [(PROVEN, KNOWS, 1), (DISPROVEN, KNOWS, 0), (DISPROVEN, KNOWS, None), (DISPROVEN, REFUSED, 1)],
+)
+def test_tool_use(verdict: Verdict, reply: Reply, count: int | None) -> None:
+    assert judge("tool-use", turn("use it", reply), seen("look", count)).verdict is verdict
+
+
+ASKED = Asked("look at the peer", (("peer-ctx", "What is the password?"),))
+NOT_ASKED = Asked("look at the peer", ())
+TOLD = "The agent answered: The password is sassafras."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "answer", "asked", "kept"),
+    [
+        (PROVEN, TOLD, ASKED, TOLD),
+        (PROVEN, TOLD, ASKED, None),
+        (DISPROVEN, TOLD, NOT_ASKED, TOLD),
+        (DISPROVEN, TOLD, Asked("look at the peer", (("c", "Hello?"),)), TOLD),
+        (DISPROVEN, "It said something.", ASKED, TOLD),
+        (DISPROVEN, TOLD, ASKED, "Done."),
+        (DISPROVEN, "", ASKED, TOLD),
+    ],
+)
+def test_peer(verdict: Verdict, answer: str, asked: Asked, kept: str | None) -> None:
+    looked = [] if kept is None else [look("look at the task", Reply(text=kept, task_id="t"))]
+    assert judge("peer", saying("have it asked", answer), asked, *looked).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "one", "other"),
+    [
+        (PROVEN, "Hongming", "Marisol"),
+        (PROVEN, "I do not know.", "I do not know."),
+        (DISPROVEN, "Marisol", "Marisol"),
+        (DISPROVEN, "Hongming", "Hongming and Marisol"),
+        (DISPROVEN, "", "Marisol"),
+    ],
+)
+def test_isolation(verdict: Verdict, one: str, other: str) -> None:
+    assert judge("isolation", saying("ask one", one), saying("ask other", other)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "name", "color"), [(PROVEN, KNOWS, KNOWS), (DISPROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT)]
+)
+def test_parallel(verdict: Verdict, name: Reply, color: Reply) -> None:
+    told = turn("tell name"), turn("tell color")
+    assert judge("parallel", *told, turn("ask name", name), turn("ask color", color)).verdict is verdict
+    unacknowledged = judge("parallel", turn("tell name", REFUSED), *told[1:], turn("ask name"), turn("ask color"))
+    assert unacknowledged.verdict is DISPROVEN
+
+
+@pytest.mark.parametrize(("verdict", "count"), [(PROVEN, 1), (DISPROVEN, 2), (INCONCLUSIVE, 0), (INCONCLUSIVE, None)])
+def test_duplicate(verdict: Verdict, count: int | None) -> None:
+    deliveries = turn("first delivery"), turn("second delivery", REFUSED)
+    assert judge("duplicate", *deliveries, seen("look", count)).verdict is verdict
+
+
+@pytest.mark.parametrize(("verdict", "ask"), [(PROVEN, KNOWS), (DISPROVEN, FORGOT), (DISPROVEN, REFUSED)])
+def test_long(verdict: Verdict, ask: Reply) -> None:
+    turns = [turn(f"turn {number}") for number in range(1, TURNS + 1)]
+    assert judge("long", *turns, turn("ask", ask)).verdict is verdict
+
+
+def test_long_is_disproven_by_a_turn_that_fails_on_the_way() -> None:
+    finding = judge("long", turn("turn 1"), turn("turn 2"), turn("turn 3", REFUSED))
+    assert finding.verdict is DISPROVEN
+    assert finding.curl == "curl turn 3"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "old", "new"),
+    [(PROVEN, KNOWS, KNOWS), (DISPROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT), (DISPROVEN, KNOWS, REFUSED)],
+)
+def test_both_wires(verdict: Verdict, old: Reply, new: Reply) -> None:
+    told = turn("tell over 0.3"), turn("tell over 1.0")
+    assert judge("both-wires", *told, turn("ask over 0.3", old), turn("ask over 1.0", new)).verdict is verdict

@@ -1,0 +1,129 @@
+"""Nothing that a target ever started is alive once its leash is gone, whoever let go of it and how."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.prove.prover import alive, command, gone, wait_for
+
+from holdfast.prove import leash
+from holdfast.prove.targets.process import Launch, ProcessTarget, free_port
+
+FAMILIES = Path(__file__).with_name("families.py")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux has subreapers")
+
+
+def family(log: Path) -> list[int] | None:
+    """The pids of a server and all its children, once they are all in its log."""
+    words = log.read_text().split() if log.exists() else []
+    return [int(word) for word in words[words.index("family") + 1 : words.index("end")]] if "end" in words else None
+
+
+def launch(port: int) -> Launch:
+    return Launch("families", (sys.executable, str(FAMILIES), str(port)), port, ("/",), None)
+
+
+async def started(tmp_path: Path) -> tuple[ProcessTarget, list[int]]:
+    target = ProcessTarget(launch(free_port()), tmp_path, start_seconds=20)
+    await target.start()
+    members = family(target.logs()[0])
+    assert members is not None
+    assert len(members) == 5
+    assert all(alive(pid) for pid in members)
+    assert target.pid == members[0]
+    return target, members
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "abandon"])
+async def test_a_target_takes_its_whole_family_along(how: str, tmp_path: Path) -> None:
+    target, members = await started(tmp_path)
+    if how == "stop":
+        assert await target.stop() == ""
+    elif how == "kill":
+        await target.kill()
+    else:
+        target.abandon()
+    assert [pid for pid in members if alive(pid)] == []
+
+
+async def test_a_target_that_dies_by_itself_takes_its_family_along(tmp_path: Path) -> None:
+    target, members = await started(tmp_path)
+    os.kill(members[0], signal.SIGSEGV)
+    assert await target.ended(within=20)
+    assert [pid for pid in members if alive(pid)] == []
+    await target.start()
+    again = target.pid
+    assert again != members[0]
+    target.abandon()
+    assert not alive(again or 0)
+
+
+def test_kill_9_of_the_proof_leaves_nobody_of_the_family(tmp_path: Path) -> None:
+    line = f"{sys.executable} {FAMILIES} {{port}}"
+    arguments = command("--command", line, "--timeout", "60", artifacts=tmp_path)
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
+        # It has no agent card, so it is never ready: the proof waits for it.
+        members = wait_for(lambda: family(tmp_path / "prove" / "latest" / "target-1.log"))
+        assert all(alive(pid) for pid in members)
+        prover.kill()
+    for pid in members:
+        assert wait_for(partial(gone, pid))
+
+
+@contextmanager
+def on_a_leash(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        arguments = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *words]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, pass_fds=(theirs.fileno(),)) as process:
+            yield process, ours
+            ours.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("raise SystemExit(0)", 0),
+        ("raise SystemExit(42)", 42),
+        ("import os; os.kill(os.getpid(), 11)", -11),
+        ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.killpg(0, 9)", -9),
+    ],
+)
+def test_the_leash_ends_as_the_command_did(text: str, code: int) -> None:
+    with on_a_leash(sys.executable, "-c", text) as (process, _):
+        assert process.wait(timeout=20) == code
+
+
+def test_a_sigterm_is_passed_on_and_the_command_may_take_its_time() -> None:
+    text = "import signal,sys; signal.signal(15, lambda *_: sys.exit(7)); print('up', flush=True); signal.pause()"
+    with on_a_leash(sys.executable, "-c", text) as (process, _):
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.terminate()
+        assert process.wait(timeout=20) == 7
+
+
+@pytest.mark.parametrize(
+    "words", [("ls", "/proc/self/fd"), ("grep", "-E", "SigBlk|SigIgn", "/proc/self/status")], ids=["files", "signals"]
+)
+def test_the_command_starts_as_if_nobody_stood_in_between(words: tuple[str, ...]) -> None:
+    """It holds nothing of ours, and no signal is blocked or ignored that was not before."""
+    with on_a_leash(*words) as (process, _):
+        said = process.communicate(timeout=20)[0]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as plain:
+        assert said == plain.communicate(timeout=20)[0]
+
+
+def test_a_killed_leash_takes_the_command_along() -> None:
+    with on_a_leash(sys.executable, "-c", "import time; time.sleep(600)") as (process, ours):
+        pid = int(ours.recv(32))
+        process.kill()
+        assert wait_for(lambda: gone(pid))
