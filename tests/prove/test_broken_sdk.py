@@ -1,10 +1,5 @@
-"""Agents on the official A2A SDK, as its tutorials write them, and what the proof says of them.
+"""Agents on the official A2A SDK, as its tutorials write them, and what the proof says of them."""
 
-The SDK's server and database parts are not among our own requirements: they are borrowed from `make peers`.
-"""
-
-import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
@@ -15,8 +10,6 @@ from tests.prove.prover import Proved, prove
 from holdfast.prove.proofs import catalogue
 
 ROOT = Path(__file__).parents[2]
-PEERS = ROOT / ".venv-peers" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
-SERVER, DATABASE = ("a2a", "sse_starlette"), ("sqlalchemy", "aiosqlite", "greenlet")
 
 FORGETS = {"restart", "crash", "file-later", "memory-deep"}
 DISPROVEN = {*FORGETS, "crash-mid-turn", "duplicate", "parallel", "task-follow-up"}
@@ -27,24 +20,15 @@ TRIED = [name for name in catalogue() if name not in {"peer", "long", "resubscri
 pytestmark = pytest.mark.long
 
 
-def run(agent: str, needed: tuple[str, ...], folder: Path) -> Proved:
-    """Prove one of the agents with the packages that it needs."""
-    lacking = [name for name in needed if importlib.util.find_spec(name) is None]
-    absent = [name for name in lacking if not (PEERS / name).exists()]
-    if absent:
-        pytest.skip(f"NOT RUN: {agent} was not proven, because {', '.join(absent)} need `make peers` first")
-    borrowed, data = folder / "borrowed", folder / "data"
-    borrowed.mkdir()
-    for name in lacking:
-        (borrowed / name).symlink_to(PEERS / name)
+def run(agent: str, folder: Path) -> Proved:
+    """Prove one of the agents."""
+    data = folder / "data"
     (data / "workspace").mkdir(parents=True)
     line = f"{sys.executable} {ROOT / 'examples' / 'targets' / agent} {data} {{port}}"
-    path = os.pathsep.join(filter(None, (str(borrowed), os.environ.get("PYTHONPATH"))))
     return prove(
         *("--command", line, "--workspace", str(data / "workspace")),
         *("--only", ",".join(TRIED), "--timeout", "10", "--json"),
         artifacts=folder / "artifacts",
-        environment={"PYTHONPATH": path},
     )
 
 
@@ -54,7 +38,7 @@ def disproven(proved: Proved) -> dict[str, dict[str, str]]:
 
 
 def test_a_history_in_memory_is_disproven_and_the_findings_say_why(tmp_path: Path) -> None:
-    proved = run("sdk_memory.py", SERVER, tmp_path)
+    proved = run("sdk_memory.py", tmp_path)
     found = disproven(proved)
     assert proved.exit_code == 1
     assert set(found) == DISPROVEN
@@ -74,7 +58,7 @@ def test_a_history_in_memory_is_disproven_and_the_findings_say_why(tmp_path: Pat
 
 
 def test_a_database_of_tasks_changes_one_thing_a_cut_task_is_found_again_and_never_ends(tmp_path: Path) -> None:
-    proved = run("sdk_database.py", (*SERVER, *DATABASE), tmp_path)
+    proved = run("sdk_database.py", tmp_path)
     found = disproven(proved)
     assert proved.exit_code == 1
     assert set(found) == DISPROVEN

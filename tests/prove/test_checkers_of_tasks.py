@@ -119,23 +119,24 @@ def test_cancel_is_inconclusive_if_no_turn_was_caught(entries: tuple[Entry, ...]
     assert judge("cancel", *entries).verdict is INCONCLUSIVE
 
 
-TOLD = turn("tell", RUNNING)
+TOLD = (turn("tell"), turn("long turn", RUNNING))
 ENDED = Reply(error="JSON-RPC error -32004: the task has ended")
 
 
 @pytest.mark.parametrize(
     ("verdict", "entries"),
     [
-        (PROVEN, (TOLD, turn("ask"))),
-        (PROVEN, (TOLD, turn("ask", RUNNING), look("see the answer", KNOWS))),
-        (DISPROVEN, (TOLD, turn("ask", FORGOT))),
-        (DISPROVEN, (TOLD, turn("ask", REFUSED))),
-        (DISPROVEN, (TOLD, turn("ask", ENDED))),
-        (DISPROVEN, (TOLD, turn("ask", RUNNING), look("see the answer", FORGOT))),
-        (DISPROVEN, (TOLD, turn("ask", Reply(text="Hongming", context_id="another")))),
-        (PROVEN, (TOLD, turn("ask", Reply(text="Hongming", context_id="canary-ctx-1")))),
-        (INCONCLUSIVE, (turn("tell", KNOWS), turn("ask", ENDED))),
-        (INCONCLUSIVE, (saying("tell", "done"),)),
+        (PROVEN, (*TOLD, turn("ask"))),
+        (PROVEN, (*TOLD, turn("ask", RUNNING), look("see the answer", KNOWS))),
+        (DISPROVEN, (*TOLD, turn("ask", FORGOT))),
+        (DISPROVEN, (*TOLD, turn("ask", REFUSED))),
+        (DISPROVEN, (*TOLD, turn("ask", ENDED))),
+        (DISPROVEN, (*TOLD, turn("ask", RUNNING), look("see the answer", FORGOT))),
+        (DISPROVEN, (*TOLD, turn("ask", Reply(text="Hongming", context_id="another")))),
+        (PROVEN, (*TOLD, turn("ask", Reply(text="Hongming", context_id="canary-ctx-1")))),
+        (INCONCLUSIVE, (turn("tell"), turn("long turn", KNOWS), turn("ask", ENDED))),
+        (INCONCLUSIVE, (turn("tell"), saying("long turn", "done"))),
+        (DISPROVEN, (turn("tell", REFUSED), turn("long turn", RUNNING), turn("ask"))),
     ],
 )
 def test_task_follow_up(verdict: Verdict, entries: tuple[Entry, ...]) -> None:

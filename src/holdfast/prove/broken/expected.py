@@ -34,7 +34,7 @@ KINDS = {
     ),
     "overwrites": _kind(
         "loads the history, thinks and saves it without a lock, so one of two turns at once is lost",
-        *("parallel", "task-follow-up"),
+        "parallel",
     ),
     "forgets-at-compaction": _kind("cuts a history off when it has grown too long", "long"),
     "drops-file-only": _kind("takes a message without words for an empty one", "file-only"),
