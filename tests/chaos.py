@@ -5,6 +5,7 @@
     make chaos ARGS="kills"                          1,000 kills of the gateway under 32 retrying clients
     make chaos ARGS="feeds"                          100,000 events followed over 5,000 broken connections
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
+    make chaos ARGS="proofs"                         the bundled runtime proven 50 times
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
 again (with `--rounds 1`, that round).
@@ -13,13 +14,16 @@ again (with `--rounds 1`, that round).
 import argparse
 import asyncio
 import secrets
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
+from tests.prove.prover import Proved, prove
 from tests.support.broken_feeds import follow_through_chaos
 from tests.support.following import follow_processes
 from tests.support.gateway_kills import Outcome, kill_gateways
@@ -143,7 +147,37 @@ def http(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     return outcome.violations
 
 
-RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http}
+def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The whole catalogue on the bundled runtime, again and again, on both engines and over both wires; what failed.
+
+    The evidence of a run that failed is kept.
+    """
+    seconds: list[float] = []
+    with running_server() as server:
+        for number in range(options.proofs):
+            artifacts = Path(tempfile.mkdtemp(dir=root))
+            wire = ("1.0", "0.3")[number // 2 % 2]
+            engine = ("SQLite", "PostgreSQL")[number % 2]
+            store = ("--store", server.new_database()) if number % 2 else ()
+            proved = prove("--json", "--seed", str(seed), "--wire", wire, *store, artifacts=artifacts)
+            wrong = [f"{proof['name']}: {proof['reason']}" for proof in failed(proved)]
+            say(f"{number + 1}: {engine}, wire {wire}, seed {seed}: {'; '.join(wrong) or 'proven'}")
+            if wrong or proved.exit_code:
+                kept = shutil.move(artifacts, Path(".artifacts") / "chaos" / f"{time.time_ns()}")
+                return [*wrong, f"exit code {proved.exit_code}, evidence: {kept}"]
+            shutil.rmtree(artifacts)
+            seconds.append(proved.summary["seconds"])
+            seed = next_seed(seed)
+    say(f"the whole catalogue in {spread(seconds)}")
+    return []
+
+
+def failed(proved: Proved) -> list[dict[str, Any]]:
+    """What a run did not prove."""
+    return [proof for proof in proved.summary["proofs"] if proof["verdict"] != "proven"]
+
+
+RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http, "proofs": proofs}
 
 
 def main() -> int:
@@ -158,6 +192,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=100_000, help="events to follow (default 100,000)")
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
+    parser.add_argument("--proofs", type=int, default=50, help="runs of the proofs (default 50)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed

@@ -3,11 +3,11 @@
 import sys
 import traceback
 from collections.abc import Callable
-from io import TextIOWrapper
 from typing import NoReturn
 
 import click
 
+from holdfast.cli.streams import steady_streams, unprinted
 from holdfast.core.errors import HoldfastError, InvalidInput
 
 FAULT = 2
@@ -15,10 +15,7 @@ FAULT = 2
 
 def end_with(proof: Callable[[], int]) -> NoReturn:
     """Run a proof and end with its exit code; with 2 where it could not be run at all."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # What a target says must not end the proof, however poor the terminal.
-            stream.reconfigure(errors="replace")
+    steady_streams()
     try:
         code = proof()
     except HoldfastError as error:
@@ -34,6 +31,9 @@ def end_with(proof: Callable[[], int]) -> NoReturn:
         traceback.print_exc()
         click.echo("error: this is a defect of holdfast prove; nothing was said of the target", err=True)
         code = FAULT
+    if why := unprinted():
+        click.echo(f"error: stdout could not be written: {why}", err=True)
+        code = code or FAULT
     sys.exit(code)
 
 
