@@ -51,6 +51,47 @@ async def test_it_is_begun_again_and_knows_it(store: Store, tmp_path: Path) -> N
     assert "begun again" in note[0]["text"]
 
 
+async def marks(store: Store) -> list[str]:
+    """What the session was marked as, in order."""
+    return [event.value()["status"] for event in await store.read("s", types=(types.SESSION_FINALIZED,))]
+
+
+async def test_its_session_is_interrupted_until_it_is_at_work_again(store: Store, tmp_path: Path) -> None:
+    await left_behind(store)
+    agent = Conducted()
+    agent.put("answered", None)
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
+
+        async def ended() -> bool:
+            return (await state(store)).terminal
+
+        await until(ended)
+    session = await store.sessions.get("s")
+    assert (session.status, session.final, await marks(store)) == ("active", None, ["interrupted", "active"])
+    assert (await store.verification.session("s")).problem is None
+
+
+async def test_its_session_has_failed_and_is_active_again_with_the_next_turn(store: Store) -> None:
+    await left_behind(store)
+    agent = Conducted()
+    async with running(store, agent, alone=True) as client:
+
+        async def failed() -> bool:
+            return await state(store) is TaskState.FAILED
+
+        await until(failed)
+        session = await store.sessions.get("s")
+        assert session.status == "failed"
+        assert session.final is not None
+        assert session.final["outcome"] == {"taskId": "t"}
+        assert session.final["at"] == (await store.tasks.get("t")).updated_at
+        agent.put("here", None)
+        await client.call("SendMessage", sending("again"), "1.0")
+    session = await store.sessions.get("s")
+    assert (session.status, session.final, await marks(store)) == ("active", None, ["failed", "active"])
+    assert (await store.verification.session("s")).problem is None
+
+
 async def test_without_leave_it_fails_and_its_followers_end(store: Store) -> None:
     await left_behind(store)
     agent = Conducted()

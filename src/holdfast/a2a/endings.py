@@ -52,8 +52,9 @@ def broken_off(task: Task, state: TaskState, why: str, ids: IdSource) -> Ending:
     return Ending(ids(), state, {"statusMessage": message_record(spoken(task, (TextPart(why),), ids))})
 
 
-async def record(store: Store, task: Task, ending: Ending, lease: Lease) -> Task:
-    """Write the rest in one transaction; the task as it then stands, by its first end if it has ended already."""
+async def record(store: Store, task: Task, ending: Ending, lease: Lease, *, session_status: str | None = None) -> Task:
+    """Write the rest in one transaction, and how it leaves the session, if that is given; the task as it then stands,
+    by its first end if it has ended already."""
     try:
         return await until_written(
             lambda: store.tasks.update(
@@ -62,6 +63,7 @@ async def record(store: Store, task: Task, ending: Ending, lease: Lease) -> Task
                 ending.changes,
                 messages=ending.messages,
                 lease=lease,
+                session_status=session_status,
                 idempotency_key=ending.key,
             )
         )

@@ -2,7 +2,8 @@
 
 A server says every second that it is alive. A running task whose owner has stopped saying so is an orphan. With the
 session's lease in hand, so that an owner that was only slow can no longer write to it, it is begun again where the
-agent allows that and has not answered yet, a few times at most; else it is failed, with a reason.
+agent allows that and has not answered yet, a few times at most; else it is failed, with a reason. Its session is
+interrupted until the turn runs again, or has failed.
 """
 
 import asyncio
@@ -92,12 +93,17 @@ class Recovery:
                 message = await unanswered(store, task) if self._resume and tries < len(PAUSES) else None
                 if message is None:
                     ending = broken_off(task, TaskState.FAILED, INTERRUPTED, self._ids)
-                    ended = await record(store, task, ending, lease)
+                    ended = await record(store, task, ending, lease, session_status="failed")
                     self._turns_of(store).tell(task, ended)
                     return
                 note = records.message_record(spoken(task, (TextPart(TAKEN_UP),), self._ids))
                 changes = {"tries": tries + 1, "statusMessage": note}
-                task = await store.tasks.update(task, TaskState.SUBMITTED, changes, lease=lease, owner=self._owner)
+                task = await store.tasks.update(
+                    *(task, TaskState.SUBMITTED, changes),
+                    lease=lease,
+                    owner=self._owner,
+                    session_status="interrupted",
+                )
                 # In the same hold: what has come since waits behind it.
                 await self._turns_of(store).take_up(task, message, lease, after_seconds=PAUSES[tries])
         except HoldfastError as error:

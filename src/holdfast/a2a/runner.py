@@ -109,9 +109,10 @@ class TurnRunner:
             return
         past = await conversation.before(self._store, task.session_id, task.task_id)
         changes = records.at_work(task, past.message_seq)
+        status = "active" if interrupted else None
         try:
             working = await until_written(
-                lambda: self._store.tasks.update(task, TaskState.WORKING, changes, lease=lease)
+                lambda: self._store.tasks.update(task, TaskState.WORKING, changes, lease=lease, session_status=status)
             )
         except TaskEnded:  # it was canceled, or given up for dead, while it waited
             channel.record(await self._store.tasks.get(task.task_id))

@@ -2,6 +2,7 @@
 
 Beginning a turn and every change of its state are events of the session, written in one transaction with the
 messages they belong to, so a task never says more or less than its conversation. A finished task never changes.
+A session that failed or was interrupted is active again with its next turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,11 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import prepare
-from holdfast.store.projection import TaskFacts, moved
+from holdfast.store.prepare import Prepared, prepare
+from holdfast.store.projection import TaskFacts, finalized, moved
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import find_by_key, find_replays, known_before
+from holdfast.store.sessions import describe
 
 COLUMNS = "t.task_id, s.session_id, t.context_id, t.state, t.document, t.created_at, t.updated_at, t.version"
 SOURCE = "FROM tasks t JOIN sessions s ON s.session_no = t.session_no"
@@ -49,6 +51,9 @@ PUT = """
     SET state = excluded.state, document = excluded.document, version = excluded.version,
         updated_at = excluded.updated_at"""
 
+STATUS = "SELECT status FROM sessions WHERE session_no = ?1"
+REOPENED = ("failed", "interrupted")
+
 LAST = (2**63 - 1, "")
 
 
@@ -76,6 +81,14 @@ class Orphan:
     task: Task
 
 
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A session's new status, with its task as the reason, and the event that says so."""
+
+    body: dict[str, Any]
+    event: Prepared
+
+
 class Tasks(Part):
     """`store.tasks`."""
 
@@ -93,6 +106,7 @@ class Tasks(Part):
             "changes": {},
         }
         begun = self.own_event(types.TASK_UPDATED, change)
+        mark = self._mark(task_id, "active")
 
         def write(tx: Tx) -> Begun:
             head = head_of(tx, self.tenant, session_id)
@@ -102,11 +116,12 @@ class Tasks(Part):
                     return first
             if head is not None and known_before(tx, head, begun) is not None:
                 return Begun(get(tx, self.tenant, task_id), False)
+            self._reopen(tx, session_id, head, mark)
             append(tx, self.tenant, session_id, [prepared, begun])
             session_no = existing_head(tx, self.tenant, session_id).session_no
             return Begun(self._put(tx, session_no, None, change, begun.created_at, owner), False)
 
-        return await self.write(session_id, write, 2)
+        return await self.write(session_id, write, 3)
 
     async def go_on(self, task: Task, message: NewEvent, *, owner: str, idempotency_key: str) -> Begun:
         """Record an answer to a task that asked back, which is then to be worked on again; Conflict if it does not
@@ -115,6 +130,7 @@ class Tasks(Part):
         prepared = prepare(message, self.clock, self.ids)
         change = _change(task, TaskState.SUBMITTED, {})
         resumed = self.own_event(types.TASK_UPDATED, change, idempotency_key)
+        mark = self._mark(task.task_id, "active")
 
         def write(tx: Tx) -> Begun:
             head = existing_head(tx, self.tenant, task.session_id)
@@ -127,11 +143,12 @@ class Tasks(Part):
             if now.state is not TaskState.INPUT_REQUIRED:
                 said = f"task {task.task_id} does not wait for input ({now.state.value})"
                 raise Conflict(said, state=now.state.value)
+            self._reopen(tx, task.session_id, head, mark)
             append(tx, self.tenant, task.session_id, [prepared, resumed])
             tx.run(OWN, self.tenant, task.task_id, owner)
             return Begun(self._put(tx, head.session_no, now, change, resumed.created_at), False)
 
-        return await self.write(task.session_id, write, 2)
+        return await self.write(task.session_id, write, 3)
 
     async def update(
         self,
@@ -142,11 +159,13 @@ class Tasks(Part):
         messages: Sequence[NewEvent] = (),
         lease: Lease | None = None,
         owner: str | None = None,
+        session_status: str | None = None,
         idempotency_key: str | None = None,
     ) -> Task:
         """The task in its new state, its document's members replaced by `changes`, its messages in the log; with
-        `owner` it is this one's from now on."""
+        `owner` it is this one's from now on, with `session_status` its session is marked so."""
         change = _change(task, state, strict_json.plain(dict(changes or {})))
+        mark = None if session_status is None else self._mark(task.task_id, session_status)
         events = [prepare(message, self.clock, self.ids) for message in messages]
         events.append(self.own_event(types.TASK_UPDATED, change, idempotency_key))
 
@@ -159,12 +178,14 @@ class Tasks(Part):
                 raise TaskEnded(f"task {task.task_id} has ended ({now.state.value})", state=now.state.value)
             if lease is not None:
                 check_lease(tx, head, lease)
+            if mark is not None:
+                self._put_mark(tx, task.session_id, mark)
             append(tx, self.tenant, task.session_id, events)
             if owner is not None:
                 tx.run(OWN, self.tenant, task.task_id, owner)
             return self._put(tx, head.session_no, now, change, events[-1].created_at)
 
-        return await self.write(task.session_id, write, len(events))
+        return await self.write(task.session_id, write, len(events) + (mark is not None))
 
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
@@ -240,6 +261,20 @@ class Tasks(Part):
             raise IdempotencyConflict(f"{key!r} was used before, for event {known.seq}", seq=known.seq)
         first = strict_json.parse(known.payload)["taskId"]
         return Begun(get(tx, self.tenant, first), first != task_id)
+
+    def _reopen(self, tx: Tx, session_id: str, head: Head | None, mark: "_Mark") -> None:
+        """Mark a session as active in which a turn begins, if the last one was its end."""
+        status = None if head is None else tx.one(STATUS, head.session_no)
+        if status is not None and status[0] in REOPENED:
+            self._put_mark(tx, session_id, mark)
+
+    def _mark(self, task_id: str, status: str) -> "_Mark":
+        body = {"status": status, "outcome": {"taskId": task_id}, "response": None}
+        return _Mark(body, self.own_event(types.SESSION_FINALIZED, body))
+
+    def _put_mark(self, tx: Tx, session_id: str, mark: "_Mark") -> None:
+        append(tx, self.tenant, session_id, [mark.event])
+        describe(tx, self.tenant, session_id, lambda facts: finalized(facts, mark.body, mark.event.created_at))
 
     def _put(
         self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = ""
