@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from holdfast.prove.envelopes import WireVersion
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 

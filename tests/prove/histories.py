@@ -4,8 +4,8 @@ from holdfast.core import TaskState
 from holdfast.prove.facts import CLASSIC
 from holdfast.prove.history import Entry, FileSeen, History, Look, Power, Streamed, Turn
 from holdfast.prove.proofs import catalogue
-from holdfast.prove.replies import Reply
 from holdfast.prove.verdict import Finding, Verdict
+from holdfast.prove.wire.replies import Reply
 
 PROOFS = catalogue()
 KNOWS = Reply(text="You are Hongming, and you like blue.", state=TaskState.COMPLETED, task_id="t")
@@ -14,6 +14,7 @@ REFUSED = Reply(error="JSON-RPC error -32603: oops")
 RUNNING = Reply(state=TaskState.WORKING, task_id="t")
 FAILED = Reply(state=TaskState.FAILED, task_id="t")
 CANCELED = Reply(state=TaskState.CANCELED, task_id="t")
+OPEN = Reply(text="done. What next?", state=TaskState.INPUT_REQUIRED, task_id="t")
 LATE = Reply(error="no answer within 15 s")
 
 BACK = Power("start again", "start", 1.0)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         if MODE == "silent":
             threading.Event().wait()
+        if MODE == "slow":
+            time.sleep(0.3)
         told = call["params"]["message"]["parts"][0]["text"]
         if MODE == "dies" and "my name is" in told:
             os._exit(7)

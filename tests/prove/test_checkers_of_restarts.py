@@ -1,5 +1,7 @@
 """Each checker judges a recorded history, and nothing else: here those of proofs that restart the target."""
 
+from dataclasses import replace
+
 import pytest
 from tests.prove.histories import (
     BACK,
@@ -11,6 +13,7 @@ from tests.prove.histories import (
     KILL,
     KNOWS,
     LATE,
+    OPEN,
     PROVEN,
     REFUSED,
     RUNNING,
@@ -23,8 +26,9 @@ from tests.prove.histories import (
 
 from holdfast.core import TaskState
 from holdfast.prove.history import Entry, Power
-from holdfast.prove.replies import Reply
-from holdfast.prove.verdict import Verdict
+from holdfast.prove.proofs.crash_mid_turn import LONG_TURN_SECONDS
+from holdfast.prove.verdict import Verdict, proven
+from holdfast.prove.wire.replies import Reply
 
 CAUGHT = (turn("turn before"), turn("long turn", RUNNING), look("see it running", RUNNING), KILL)
 
@@ -55,8 +59,10 @@ def test_a_stop_that_took_a_kill_is_mentioned() -> None:
 @pytest.mark.parametrize(
     ("verdict", "task", "next_turn"),
     [
-        (PROVEN, FAILED, FORGOT),
+        (PROVEN, FAILED, KNOWS),
+        (DISPROVEN, FAILED, FORGOT),
         (PROVEN, Reply(text="done", state=TaskState.COMPLETED), KNOWS),
+        (PROVEN, OPEN, KNOWS),
         (DISPROVEN, RUNNING, KNOWS),
         (DISPROVEN, REFUSED, KNOWS),
         (DISPROVEN, FAILED, REFUSED),
@@ -66,6 +72,18 @@ def test_a_stop_that_took_a_kill_is_mentioned() -> None:
 def test_crash_mid_turn(verdict: Verdict, task: Reply, next_turn: Reply) -> None:
     finding = judge("crash-mid-turn", *CAUGHT, BACK, look("see it end", task), turn("next turn", next_turn))
     assert finding.verdict is verdict
+
+
+@pytest.mark.parametrize(("verdict", "task"), [(INCONCLUSIVE, KNOWS), (PROVEN, FAILED), (DISPROVEN, RUNNING)])
+def test_a_turn_that_may_have_ended_by_itself_before_the_kill_shows_nothing(verdict: Verdict, task: Reply) -> None:
+    late = replace(KILL, at=100.0 + LONG_TURN_SECONDS)
+    running = replace(CAUGHT[2], at=100.0)
+    ended = BACK, look("see it end", task), turn("next turn")
+    assert judge("crash-mid-turn", *CAUGHT[:2], running, late, *ended).verdict is verdict
+    soon = replace(KILL, at=100.1)
+    assert judge("crash-mid-turn", *CAUGHT[:2], running, soon, BACK, look("see it end", KNOWS), turn("next turn")) == (
+        proven("the cut task ended as completed, and the next turn knows Hongming")
+    )
 
 
 def test_crash_mid_turn_is_disproven_by_a_target_that_does_not_come_back() -> None:
@@ -108,6 +126,21 @@ def test_memory_deep(verdict: Verdict, second: str, before: list[str], after: li
     asked = saying("ask for the second", second), *everywhere("ask everywhere", *before), MANGO
     again = STOP, BACK, *everywhere("ask everywhere again", *after), MANGO_AGAIN
     assert judge("memory-deep", *WRITTEN, *asked, *again).verdict is verdict
+
+
+def test_memory_deep_cannot_tell_which_is_the_newest_for_a_target_that_always_tells_all() -> None:
+    everything = "You told me: Lisbon, Nairobi, Osaka, mango."
+    second = saying("ask for the second", "Lisbon and Nairobi")
+    asked = second, *everywhere("ask everywhere", *[everything] * 4), MANGO
+    again = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 5), MANGO_AGAIN
+    finding = judge("memory-deep", *WRITTEN, *asked, *again)
+    assert finding.verdict is INCONCLUSIVE
+    assert finding.got
+    assert finding.curl
+    once = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 4, "It was Nairobi; now Osaka."), MANGO_AGAIN
+    assert judge("memory-deep", *WRITTEN, *asked, *once).verdict is INCONCLUSIVE
+    plain = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 4, NEWEST), MANGO_AGAIN
+    assert judge("memory-deep", *WRITTEN, *asked, *plain).verdict is PROVEN
 
 
 def test_memory_deep_asks_for_the_other_fact_too() -> None:

@@ -9,6 +9,7 @@ from tests.prove.histories import (
     INCONCLUSIVE,
     KNOWS,
     LATE,
+    OPEN,
     PROVEN,
     REFUSED,
     RUNNING,
@@ -22,10 +23,10 @@ from tests.prove.histories import (
 
 from holdfast.core import TaskState
 from holdfast.prove.history import Entry, Streamed
-from holdfast.prove.replies import Reply
 from holdfast.prove.verdict import Verdict
+from holdfast.prove.wire.replies import Reply
 
-WORKING, COMPLETED = TaskState.WORKING, TaskState.COMPLETED
+WORKING, COMPLETED, INPUT_REQUIRED = TaskState.WORKING, TaskState.COMPLETED, TaskState.INPUT_REQUIRED
 CUT = streamed("stream", "1 ", "2 ")
 
 
@@ -34,6 +35,7 @@ CUT = streamed("stream", "1 ", "2 ")
     [
         (PROVEN, KNOWS, KNOWS),
         (PROVEN, CANCELED, KNOWS),
+        (PROVEN, OPEN, KNOWS),
         (DISPROVEN, RUNNING, KNOWS),
         (DISPROVEN, REFUSED, KNOWS),
         (DISPROVEN, FAILED, KNOWS),
@@ -58,18 +60,20 @@ def test_a_stream_that_cannot_be_cut(proof: str, verdict: Verdict, stream: Strea
     assert judge(proof, stream).verdict is verdict
 
 
-WHOLE = Reply(text="1 2 3 4", state=COMPLETED, task_id="t")
+WHOLE = Reply(text="1 2 3 30", state=COMPLETED, task_id="t")
+ASKS_ON = Reply(text="1 2 3 30", state=INPUT_REQUIRED, task_id="t")
 
 
 @pytest.mark.parametrize(
     ("verdict", "again", "answer"),
     [
-        (PROVEN, streamed("subscribe again", "1 2", " 3", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
-        (DISPROVEN, streamed("subscribe again", "1 2", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
-        (DISPROVEN, streamed("subscribe again", " 3", " 4", ended=True, states=(WORKING, COMPLETED)), WHOLE),
-        (DISPROVEN, streamed("subscribe again", "1 2 3 4", ended=True), WHOLE),
+        (PROVEN, streamed("subscribe again", "1 2", " 3", " 30", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (PROVEN, streamed("subscribe again", WHOLE.text, ended=True, states=(INPUT_REQUIRED,)), ASKS_ON),
+        (DISPROVEN, streamed("subscribe again", "1 2", " 30", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (DISPROVEN, streamed("subscribe again", " 3", " 30", ended=True, states=(WORKING, COMPLETED)), WHOLE),
+        (DISPROVEN, streamed("subscribe again", "1 2 3 30", ended=True), WHOLE),
         (DISPROVEN, streamed("subscribe again", ended=True, states=()), WHOLE),
-        (DISPROVEN, streamed("subscribe again", "1 2 3 4", error="did not end within 15 s"), WHOLE),
+        (DISPROVEN, streamed("subscribe again", "1 2 3 30", error="did not end within 15 s"), WHOLE),
         (DISPROVEN, streamed("subscribe again", ended=True, error="JSON-RPC error -32001: no such task"), WHOLE),
         (DISPROVEN, streamed("subscribe again", ended=True, states=(COMPLETED,)), Reply(state=COMPLETED)),
         (DISPROVEN, streamed("subscribe again", ended=True, states=(FAILED.state or WORKING,)), FAILED),
@@ -77,6 +81,33 @@ WHOLE = Reply(text="1 2 3 4", state=COMPLETED, task_id="t")
 )
 def test_resubscribe(verdict: Verdict, again: Streamed, answer: Reply) -> None:
     assert judge("resubscribe", CUT, again, look("read the answer", answer)).verdict is verdict
+
+
+REFUSED_AFTER_THE_END = "JSON-RPC error -32004: the task has ended"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "error", "looks"),
+    [
+        (INCONCLUSIVE, REFUSED_AFTER_THE_END, [WHOLE]),
+        (INCONCLUSIVE, "JSON-RPC error -32602: the task is in a terminal state", [WHOLE]),
+        (DISPROVEN, REFUSED_AFTER_THE_END, [RUNNING, WHOLE]),
+        (DISPROVEN, REFUSED_AFTER_THE_END, [CANCELED]),
+        (DISPROVEN, "JSON-RPC error -32601: no such method", [WHOLE]),
+    ],
+)
+def test_a_task_that_has_ended_need_take_no_subscriber(verdict: Verdict, error: str, looks: list[Reply]) -> None:
+    again = streamed("subscribe again", ended=True, error=error, task_id=None, states=())
+    assert judge("resubscribe", CUT, again, *(look("read the answer", seen) for seen in looks)).verdict is verdict
+
+
+def test_an_answer_that_stops_with_its_listener_is_not_whole() -> None:
+    short = Reply(text="1 2 3", state=COMPLETED, task_id="t")
+    again = streamed("subscribe again", "1 2 3", ended=True, states=(COMPLETED,))
+    assert judge("resubscribe", CUT, again, look("read the answer", short)).verdict is INCONCLUSIVE
+    thirty = Reply(text="one, two, … thirty", state=COMPLETED, task_id="t")
+    again = streamed("subscribe again", thirty.text, ended=True, states=(COMPLETED,))
+    assert judge("resubscribe", CUT, again, look("read the answer", thirty)).verdict is PROVEN
 
 
 ACCEPTED = turn("accept", RUNNING), look("see it running", RUNNING)

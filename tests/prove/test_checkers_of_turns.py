@@ -16,10 +16,10 @@ from tests.prove.histories import (
     turn,
 )
 
-from holdfast.prove.history import Asked, Uploaded
+from holdfast.prove.history import Asked, Turn, Uploaded
 from holdfast.prove.proofs.long import TURNS
-from holdfast.prove.replies import Reply
 from holdfast.prove.verdict import Verdict
+from holdfast.prove.wire.replies import Reply
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,41 @@ from holdfast.prove.verdict import Verdict
         (DISPROVEN, RUNNING),
         (DISPROVEN, Reply(text="You are Hongmingsson.")),
         (PROVEN, Reply(text="HONGMING!")),
+        (PROVEN, Reply(text="You are _Hongming_.")),
     ],
 )
 def test_name(verdict: Verdict, ask: Reply) -> None:
     finding = judge("name", turn("tell"), turn("ask", ask))
     assert finding.verdict is verdict
     assert (finding.curl == "curl ask") == (verdict is DISPROVEN)
+
+
+def test_an_answer_that_was_put_elsewhere_is_told_of() -> None:
+    elsewhere = Reply(text="I do not know.", context_id="made-up-by-the-target")
+    assert "made-up-by-the-target" in judge("name", turn("tell"), turn("ask", elsewhere)).hint
+    assert not judge("name", turn("tell"), turn("ask", Reply(text="?", context_id="canary-ctx-1"))).hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: the model is not there",
+        "⚠️ Agent error: no API key",
+        "An error occurred while processing your request.",
+        "openai.AuthenticationError: Error code: 401",
+        "Traceback (most recent call last):\n  File",
+    ],
+)
+def test_the_text_of_an_error_is_no_answer(text: str) -> None:
+    assert judge("name", saying("tell", text), turn("ask")).verdict is DISPROVEN
+    assert judge("file-only", saying("send the file", f"{text} (minutes.txt)")).verdict is DISPROVEN
+
+
+@pytest.mark.parametrize(
+    "text", ["No errors so far!", "Hello. If you sent this in error, tell me.", "Erroll greets you"]
+)
+def test_an_answer_may_speak_of_errors(text: str) -> None:
+    assert judge("name", saying("tell", text), turn("ask")).verdict is PROVEN
 
 
 def test_name_needs_an_answer_to_the_first_turn_too() -> None:
@@ -50,7 +79,16 @@ def test_name_needs_an_answer_to_the_first_turn_too() -> None:
         (PROVEN, "It seems that the code word is albatross."),
         (PROVEN, "Thanks for the file. What would you like me to do with it?"),
         (PROVEN, "Should I summarize it?"),
+        (PROVEN, "Would you like me to keep it?"),
+        (PROVEN, "I have received your document. How would you like me to proceed?"),
+        (PROVEN, "Is there something that you want me to do with the attached text file?"),
+        (PROVEN, "You have sent a text file and no words. What would you like me to do?"),
         (DISPROVEN, "Hello! How are you?"),
+        (DISPROVEN, "Hello! How can I help you today?"),
+        (DISPROVEN, "Your message is blank. Would you like to upload a file?"),
+        (DISPROVEN, "How can I help with your question, document or code?"),
+        (DISPROVEN, "Is there anything that you would like to talk about?"),
+        (DISPROVEN, "It looks like your message is blank. What can I help you with? You can also upload a file."),
         (DISPROVEN, "Error: message has no text content. What would you like me to do?"),
         (DISPROVEN, "I received an empty prompt."),
         (DISPROVEN, ""),
@@ -77,6 +115,10 @@ SUMMED_UP = "Summary: minutes.txt has 16 words."
     [
         (PROVEN, SUMMED_UP, UPLOADED, SUMMED_UP),
         (PROVEN, "They agreed on albatross.", TAKES_NONE, None),
+        (PROVEN, "You said “summarize this”: they had a meeting.", TAKES_NONE, None),
+        (DISPROVEN, "minutes.txt: summarize this", TAKES_NONE, None),
+        (DISPROVEN, "I cannot open minutes.txt, so I can't summarize it.", TAKES_NONE, None),
+        (DISPROVEN, "Error: minutes.txt has no handler for summarize", TAKES_NONE, None),
         (DISPROVEN, SUMMED_UP, TURNED_DOWN, None),
         (DISPROVEN, "I have received minutes.txt.", UPLOADED, SUMMED_UP),
         (DISPROVEN, "Here is a summary of what you said.", UPLOADED, SUMMED_UP),
@@ -126,7 +168,9 @@ TOLD = "The agent answered: The password is sassafras."
 )
 def test_peer(verdict: Verdict, answer: str, asked: Asked, kept: str | None) -> None:
     looked = [] if kept is None else [look("look at the task", Reply(text=kept, task_id="t"))]
-    assert judge("peer", saying("have it asked", answer), asked, *looked).verdict is verdict
+    finding = judge("peer", saying("have it asked", answer), asked, *looked)
+    assert finding.verdict is verdict
+    assert verdict is DISPROVEN or ("keeps" in finding.reason) == bool(looked)
 
 
 @pytest.mark.parametrize(
@@ -140,16 +184,24 @@ def test_peer(verdict: Verdict, answer: str, asked: Asked, kept: str | None) -> 
     ],
 )
 def test_isolation(verdict: Verdict, one: str, other: str) -> None:
-    assert judge("isolation", saying("ask one", one), saying("ask other", other)).verdict is verdict
+    told = turn("tell one"), saying("tell other", "Hello.")
+    assert judge("isolation", *told, saying("ask one", one), saying("ask other", other)).verdict is verdict
+
+
+@pytest.mark.parametrize("told", [turn("tell one", REFUSED), turn("tell other", REFUSED), turn("tell other", KNOWS)])
+def test_isolation_is_about_what_was_told_and_acknowledged(told: Turn) -> None:
+    asked = saying("ask one", "I do not know."), saying("ask other", "I do not know.")
+    assert judge("isolation", told, turn("tell one"), saying("tell other", "Hello."), *asked).verdict is DISPROVEN
 
 
 @pytest.mark.parametrize(
-    ("verdict", "name", "color"), [(PROVEN, KNOWS, KNOWS), (DISPROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT)]
+    ("verdict", "name", "word"),
+    [(PROVEN, "Hongming", "albatross"), (DISPROVEN, "?", "albatross"), (DISPROVEN, "Hongming", "?")],
 )
-def test_parallel(verdict: Verdict, name: Reply, color: Reply) -> None:
-    told = turn("tell name"), turn("tell color")
-    assert judge("parallel", *told, turn("ask name", name), turn("ask color", color)).verdict is verdict
-    unacknowledged = judge("parallel", turn("tell name", REFUSED), *told[1:], turn("ask name"), turn("ask color"))
+def test_parallel(verdict: Verdict, name: str, word: str) -> None:
+    told, asked = (turn("tell name"), turn("tell word")), (saying("ask name", name), saying("ask word", word))
+    assert judge("parallel", *told, *asked).verdict is verdict
+    unacknowledged = judge("parallel", turn("tell name", REFUSED), *told[1:], *asked)
     assert unacknowledged.verdict is DISPROVEN
 
 

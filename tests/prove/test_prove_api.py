@@ -41,6 +41,8 @@ def test_a_result_says_what_was_found_and_where_the_evidence_is(
         (("telepathy",), {}, "there is no proof named telepathy"),
         ((), {"url": "http://h", "command": "x"}, "exclude each other"),
         ((), {"target": "broken:everything"}, "there is no target"),
+        ((), {"timeout": float("inf")}, "a number of seconds"),
+        ((), {"timeout": float("nan")}, "a number of seconds"),
         ((), {"target": choose(Choice(url="http://h"), Path(), 1.0), "port": 80}, "takes no options of other targets"),
     ],
 )

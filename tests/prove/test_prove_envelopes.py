@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.prove import envelopes
-from holdfast.prove.envelopes import FileSent, Message, WireVersion
+from holdfast.prove.wire import envelopes
+from holdfast.prove.wire.envelopes import FileSent, Message, WireVersion
 
 GOLDEN = Path(__file__).parent / "envelopes"
 MESSAGE_ID = "canary-0123456789ab"

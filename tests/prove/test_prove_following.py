@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core import TaskState
-from holdfast.prove.following import Following
+from holdfast.prove.wire.following import Following
 
 OLD_PLACE = {"taskId": "t", "contextId": "c"}
 

@@ -1,5 +1,6 @@
 """After a disproof or a fault, the layers say where the target is broken, and a command shows each of them."""
 
+import asyncio
 import json
 import secrets
 import shutil
@@ -12,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.prove.answering import answering
 
 from holdfast.core import SystemClock
 from holdfast.prove import Layer, Target, facts, prove_async
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.layers import diagnose
+from holdfast.prove.layers.conversation import session_key
+from holdfast.prove.layers.layer import Bench
 from holdfast.prove.layers.surface import missing
 from holdfast.prove.stage import Bounds, Stage
 from holdfast.prove.targets import Choice, choose
 from holdfast.prove.targets.process import free_port
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 SERVER = Path(__file__).with_name("misbehaving.py")
 ORDER = ["reachable", "card", "turn", "session key", "store", "memory", "files"]
@@ -138,6 +142,37 @@ async def test_looking_takes_no_longer_than_it_may(tmp_path: Path) -> None:
         layers = await diagnose(stage, target, wire, within=0.5)
     assert states(layers) == {"card": "broken", **dict.fromkeys(ORDER[2:], "unknown")}
     assert layers[2].got == "the time for looking was up"
+
+
+async def test_a_target_that_takes_its_time_is_not_called_broken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.prove.layers.layer.LONGEST_ANSWER_SECONDS", 0.1)
+    line = misbehaving("slow", tmp_path).command or ""
+    result = await prove_async("isolation", command=line, port=free_port(), artifacts=tmp_path)
+    assert states(result.layers) == {"card": "broken", "store": "unknown", "files": "broken"}
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        {"error": {"code": -32004, "message": "the task has ended"}},
+        {"result": {"task": {"id": "t", "status": {"state": "TASK_STATE_REJECTED"}}}},
+    ],
+)
+async def test_an_ended_task_may_refuse_more_messages_in_any_way(refusal: dict[str, Any], tmp_path: Path) -> None:
+    name = facts.draw(7, "layers").name
+    done = {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"parts": [{"text": name}]}]}
+
+    async def answer(request: bytes, writer: asyncio.StreamWriter) -> None:
+        message = json.loads(request.partition(b"\r\n\r\n")[2])["params"]["message"]
+        body = json.dumps(refusal if "taskId" in message else {"result": {"task": done}})
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
+    async with answering(answer) as wire, hands_on(Choice(url=wire.base_url), tmp_path) as (stage, target, own_wire):
+        seen = await session_key(Bench(stage, target, own_wire, stage.new_context()))
+    assert seen.fine
+    assert seen.got.startswith("with the task's id: ")
 
 
 class Odd:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import DEAD_PROXY, command, prove
 
-from holdfast.prove.live import View
-from holdfast.prove.terminal import printable
+from holdfast.prove.view.live import View
+from holdfast.prove.view.terminal import printable
 
 NAMES = ["name", "isolation", "crash"]
 CURSOR = re.compile(r"\x1b\[(\d*)([A-Za-z])")
@@ -89,6 +89,18 @@ def test_each_proof_has_a_line_with_its_state_its_step_and_its_time() -> None:
     assert "".join(screen(terminal.getvalue())) == ""
 
 
+def test_a_proof_that_waits_for_others_shows_that_its_step_is_done() -> None:
+    terminal, clock = Terminal(), Clock()
+    view = View(terminal, NAMES, clock=clock)
+    view.step("crash", "tell")
+    view.event({"proof": "crash", "step": "tell", "event": "answer"})
+    clock.now = 3.0
+    view.step("name", "tell")
+    assert screen(terminal.getvalue())[2] == "» crash        3.0 s  tell: answered"
+    view.step("crash", "kill")
+    assert screen(terminal.getvalue())[2] == "» crash        3.0 s  kill"
+
+
 def test_where_there_is_no_terminal_each_verdict_is_a_plain_line() -> None:
     file, clock = io.StringIO(), Clock()
     view = View(file, NAMES, clock=clock)
@@ -97,7 +109,7 @@ def test_where_there_is_no_terminal_each_verdict_is_a_plain_line() -> None:
     view.event(verdict("name", "proven"))
     view.event(verdict("crash", "not reached"))
     view.clear()
-    assert file.getvalue() == "name: proven (0.5 s)\ncrash: not reached\n"
+    assert file.getvalue() == "name: proven\ncrash: not reached\n"
 
 
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +206,7 @@ def test_quiet_says_the_verdict_and_what_is_not_proven(tmp_path: Path) -> None:
     assert re.fullmatch(r"PROVEN in [0-9.]+ s: 1 proven\nreport: .*/report\.html\n", fine.stdout)
     wrong = prove("--target", "broken:task-keyed", "--only", "name", "-q", artifacts=tmp_path)
     assert wrong.exit_code == 1
-    assert wrong.stdout.startswith("\nname\n  expected: ")
+    assert re.match(r"\nname is disproven: \w+ was told and is not in the answer\n  expected: ", wrong.stdout)
     assert "proof " not in wrong.stdout
     assert "\nDISPROVEN in" in wrong.stdout
 

@@ -118,6 +118,22 @@ def test_the_last_report_is_made_again_and_its_path_is_all_that_is_printed(tmp_p
     assert prove("--show", str(moved), artifacts=tmp_path).stdout == f"{moved / 'report.html'}\n"
 
 
+def test_the_reports_of_all_runs_are_made_again(tmp_path: Path) -> None:
+    prove("--target", "broken:none", "--only", "name", "--repeat", "2", artifacts=tmp_path)
+    folder = (tmp_path / "prove" / "latest").resolve()
+    pages = [folder / "report.html", folder / "run-1" / "report.html", folder / "run-2" / "report.html"]
+    before = [page.read_bytes() for page in pages]
+    for page in pages:
+        page.unlink()
+    shown = prove("--show", artifacts=tmp_path)
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, f"{pages[0]}\n", "")
+    assert [page.read_bytes() for page in pages] == before
+    (folder / "summary.json").unlink()
+    shown = prove("--show", artifacts=tmp_path)
+    assert shown.exit_code == 2
+    assert f"--show {folder / 'run-2'}\n" in shown.stderr
+
+
 def test_where_nothing_was_run_there_is_nothing_to_show(tmp_path: Path) -> None:
     shown = prove("--show", artifacts=tmp_path)
     assert shown.exit_code == 2
@@ -147,6 +163,9 @@ def test_a_target_that_is_kept_running_answers_until_the_proof_is_ended(tmp_path
         (("--json", "--ndjson"), "--json and --ndjson exclude each other"),
         (("--repeat", "2", "--keep-running"), "--keep-running is for a single run"),
         (("--repeat", "0"), "0 is not in the range"),
+        (("--timeout", "nan"), "--timeout is a number of seconds"),
+        (("--timeout", "inf"), "--timeout is a number of seconds"),
+        (("--junit", "/dev/null/proof.xml"), "there can be no folder /dev/null: File exists"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_starts(
@@ -156,6 +175,16 @@ def test_a_wrong_option_is_refused_before_anything_starts(
     assert proved.exit_code == 2
     assert said in proved.stderr
     assert not (tmp_path / "none").exists()
+
+
+def test_a_place_that_takes_no_evidence_is_named(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    (taken / "prove").mkdir(parents=True)
+    (taken / "prove" / "latest").mkdir()
+    proved = prove("--target", "broken:none", "--only", "name", artifacts=taken)
+    assert (proved.exit_code, proved.stdout) == (2, "")
+    assert proved.stderr.startswith(f"error: evidence cannot be written to {taken}: ")
+    assert "--artifacts DIR" in proved.stderr
 
 
 def test_an_option_on_the_wrong_side_of_a_subcommand_is_named_as_it_is_written() -> None:

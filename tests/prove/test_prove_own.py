@@ -7,10 +7,10 @@ from tests.prove.prover import prove
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Proof, Verdict, prove_async
-from holdfast.prove.listing import listing
 from holdfast.prove.own_proofs import with_own
 from holdfast.prove.proofs import catalogue
 from holdfast.prove.proofs.name import PROOF as NAME
+from holdfast.prove.view.listing import listing
 
 GREETS = """
 from holdfast.prove import Proof, disproven, proven

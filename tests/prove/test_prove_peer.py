@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from holdfast.prove import envelopes, replies
-from holdfast.prove.envelopes import Message, WireVersion
 from holdfast.prove.peer import Peer
 from holdfast.prove.targets.process import free_port
+from holdfast.prove.wire import envelopes, replies
+from holdfast.prove.wire.envelopes import Message, WireVersion
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A process target ends when it is told to, and with the process that started it, and takes its children along."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from tests.prove.prover import alive, command, events, gone, wait_for
 
 from holdfast.prove.targets import NotReady
 from holdfast.prove.targets.broken import broken
+from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.process import Launch, ProcessTarget, free_port, port_answers
 
 
@@ -56,6 +58,12 @@ async def test_a_process_that_ends_early_leaves_its_exit_code_and_last_words(tmp
         await target.start()
 
 
+async def test_the_error_before_a_hint_is_among_the_last_words(tmp_path: Path) -> None:
+    launch = bundled(tmp_path, free_port(), "nosuch://store")
+    with pytest.raises(NotReady, match=r"last words: error: 'nosuch://store' is not a store's URL; hint: sqlite:"):
+        await ProcessTarget(launch, tmp_path, start_seconds=20).start()
+
+
 async def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
     launch = Launch("nothing", ("/no/such/command",), free_port(), ("/",), None)
     with pytest.raises(NotReady, match="cannot run /no/such/command"):
@@ -63,11 +71,24 @@ async def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_process_that_is_never_ready_is_killed(tmp_path: Path) -> None:
-    target = ProcessTarget(script("import time; time.sleep(600)", free_port()), tmp_path, start_seconds=0.3)
-    with pytest.raises(NotReady, match=r"not ready .* after the start"):
+    port = free_port()
+    target = ProcessTarget(script("import time; time.sleep(600)", port), tmp_path, start_seconds=0.3)
+    with pytest.raises(NotReady, match=rf"nothing listens on 127\.0\.0\.1:{port}, 0\.3 s after the start") as refusal:
         await target.start()
+    assert "--port" in str(refusal.value.hint)
     assert target.pid is not None
     assert not alive(target.pid)
+
+
+async def test_a_port_where_no_agent_answers_is_not_ready(tmp_path: Path) -> None:
+    port = free_port()
+    target = ProcessTarget(script("import time; time.sleep(600)", port), tmp_path, start_seconds=0.5)
+    starting = asyncio.create_task(target.start())
+    while not target.logs():
+        await asyncio.sleep(0)
+    async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port):
+        with pytest.raises(NotReady, match=r"no 200 from /, 0\.5 s after the start"):
+            await starting
 
 
 DEAF = """

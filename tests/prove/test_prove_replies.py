@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core import TaskState
-from holdfast.prove import replies
+from holdfast.prove.wire import replies
 
 OLD = [{"kind": "text", "text": "Hongming"}]
 NEW = [{"text": "Hongming"}]

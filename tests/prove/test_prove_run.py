@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 
 from holdfast.core import SystemClock
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.offers import NEEDS_PEER, NEEDS_RESTART, NEEDS_STREAMING, NEEDS_WORKSPACE, missing, streams
 from holdfast.prove.proof import Proof
+from holdfast.prove.proofs import catalogue
 from holdfast.prove.run import Plan, Result, Run
 from holdfast.prove.stage import Bounds, Stage
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.process import ProcessTarget, free_port
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict, disproven, proven
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
+from holdfast.prove.wire.envelopes import WireVersion
 from holdfast.prove.workspace import Workspace
 
 
@@ -108,6 +109,18 @@ async def test_a_proof_that_is_broken_is_a_fault_and_hides_nothing(tmp_path: Pat
     assert "ZeroDivisionError: oops" in result.proofs[0].finding.reason
     assert result.exit_code == 2
     assert starts == 2
+
+
+async def think(stage: Stage) -> None:
+    await stage.say("before", stage.new_context(), "Think for 5 seconds, then say before.")
+
+
+@pytest.mark.long
+async def test_a_turn_that_was_over_before_the_kill_came_is_no_proof_of_surviving_it(tmp_path: Path) -> None:
+    slow = Proof("slow", "", think, both_said, power="kill", after=say_after)
+    result, _, _ = await run(tmp_path, catalogue()["crash-mid-turn"], slow)
+    assert verdicts(result) == {"crash-mid-turn": Verdict.INCONCLUSIVE, "slow": Verdict.PROVEN}
+    assert "may have ended by then" in result.proofs[0].finding.reason
 
 
 async def test_what_is_needed_is_waited_for_and_what_cannot_be_waited_for_is_not_reached(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from tests.prove.answering import EVENTS, Answering, answering
 
 from holdfast.core import SystemClock
 from holdfast.prove.checks import over
-from holdfast.prove.envelopes import FileSent
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.facts import CLASSIC
+from holdfast.prove.once import bounds
 from holdfast.prove.stage import Bounds, Stage
 from holdfast.prove.targets.url import UrlTarget
-from holdfast.prove.wire import NoAnswerInTime
+from holdfast.prove.wire.client import NoAnswerInTime
+from holdfast.prove.wire.envelopes import FileSent
 
 FILE = FileSent("minutes.txt", "text/plain", data=b"albatross")
 WORKING = b'data: {"result":{"task":{"id":"t","status":{"state":"TASK_STATE_WORKING"}}}}\n\n'
@@ -37,6 +38,11 @@ async def stage_before(answer: Answering, tmp_path: Path) -> AsyncIterator[Stage
             on_step=lambda *_: None,
         )
     evidence.finish({})
+
+
+@pytest.mark.parametrize(("timeout", "recovery"), [(1.0, 1.0), (10.0, 10.0), (30.0, 15.0), (120.0, 60.0)])
+def test_who_waits_longer_for_an_answer_waits_longer_for_a_recovery(timeout: float, recovery: float) -> None:
+    assert bounds(timeout) == Bounds(answer=timeout, recovery=recovery)
 
 
 async def silence(request: bytes, writer: asyncio.StreamWriter) -> None:

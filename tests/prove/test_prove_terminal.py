@@ -1,8 +1,11 @@
 """Tables that fit any terminal and lose nothing, and a line of progress for those who can see one."""
 
 import io
+from pathlib import Path
 
-from holdfast.prove.terminal import Progress, layers, plain_table
+from tests.prove.folders import outcome, summary
+
+from holdfast.prove.view.terminal import Progress, layers, plain_table, show
 
 
 class Terminal(io.StringIO):
@@ -31,6 +34,44 @@ def test_the_layers_say_where_it_broke_only_if_one_did() -> None:
     told = "\nstore\n  expected: rows\n  got:      none\n  show it:  cat log\n"
     assert layers([card, store]) == "\nwhere it broke\n  ok       card\n  broken   store\n" + told
     assert layers([]) == ""
+
+
+def test_what_was_left_out_is_counted_where_the_verdict_is() -> None:
+    told = io.StringIO()
+    show(summary(outcome("name"), left_out={"crash": "no", "peer": "no"}), Path("page"), told, quiet=True)
+    assert told.getvalue() == "PROVEN in 2.0 s: 1 proven, 2 left out\nreport: page\n"
+
+
+def test_quiet_says_of_all_that_is_not_proven_what_it_is_and_why() -> None:
+    found = (
+        outcome("name"),
+        outcome("crash", "disproven", reason="it forgot", got="\x1b[2J"),
+        outcome("parallel", "inconclusive", reason="no answer", fault=True),
+        outcome("restart", "not reached", reason="the run was interrupted"),
+        outcome("long", "not reached", reason="the run was interrupted"),
+    )
+    told = io.StringIO()
+    show(summary(*found), Path("page"), told, quiet=True)
+    assert told.getvalue() == (
+        "\ncrash is disproven: it forgot\n  got:      \\x1b[2J\n"
+        "\nparallel is inconclusive: no answer\n"
+        "\nnot reached: restart, long (the run was interrupted)\n"
+        "\nDISPROVEN in 2.0 s: 1 proven, 1 disproven, 1 inconclusive, 2 not reached\nreport: page\n"
+    )
+
+
+def test_who_wants_to_try_a_command_is_told_how_to_keep_the_target() -> None:
+    wrong = outcome("crash", "disproven", curl="curl x")
+    elsewhere = {"name": "http://h", "command": "", "endpoint": ""}
+    for more, told in (
+        ({}, True),
+        ({"arguments": {"keep_running": True}}, False),
+        ({"target": elsewhere}, False),
+        ({"proofs": [outcome("crash", "inconclusive", curl="curl x")]}, False),
+    ):
+        shown = io.StringIO()
+        show(summary(wrong, **more), Path("page"), shown)
+        assert ("run again with --keep-running" in shown.getvalue()) is told
 
 
 def test_progress_is_shown_on_a_terminal_and_nowhere_else() -> None:

@@ -10,9 +10,9 @@ import pytest
 from tests.prove.answering import EVENTS, answering
 
 from holdfast.core.loopback import is_here
-from holdfast.prove.envelopes import FileSent, WireVersion, get_task, upload
 from holdfast.prove.targets.process import free_port
-from holdfast.prove.wire import TransportFault, Wire
+from holdfast.prove.wire.client import TransportFault, Wire
+from holdfast.prove.wire.envelopes import FileSent, WireVersion, get_task, upload
 
 RPC = {"protocolBinding": "JSONRPC"}
 

@@ -89,6 +89,12 @@ def test_markdown_has_the_verdict_a_table_and_the_grounds() -> None:
     assert "### layer store: broken" in page
 
 
+def test_markdown_names_the_seeds_of_all_runs() -> None:
+    page = markdown(summary(outcome("name"), runs=[{"seed": 7}, {"seed": 8}, {"seed": 9}]))
+    assert "; A2A 1.0, --seed 7 to 9.\n" in page
+    assert "; A2A 1.0, --seed 7.\n" in markdown(summary(outcome("name")))
+
+
 def test_a_ci_system_gets_a_note_for_each_proof_that_is_not_proven(tmp_path: Path) -> None:
     said = io.StringIO()
     wrong = outcome("crash", "disproven", reason="100% lost\nagain", expected="blue", got="::set-output::x")

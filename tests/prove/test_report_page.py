@@ -183,10 +183,12 @@ def test_secrets_in_old_evidence_are_masked_on_the_page(tmp_path: Path) -> None:
 
 
 def test_several_runs_lead_to_the_page_of_each(tmp_path: Path) -> None:
-    runs = [{"seed": 4, "verdict": "proven", "seconds": 1, "counts": "7 proven", "evidence": "run-1"}]
+    first = {"seed": 4, "verdict": "proven", "seconds": 1, "counts": "7 proven", "evidence": "run-1"}
+    runs = [first, first | {"seed": 5, "evidence": "run-2"}]
     page = page_of(write(tmp_path, summary(outcome("name"), runs=runs), []))
     assert 'href="run-1/report.html"' in page
     assert "seed 4: 7 proven" in page
+    assert "<dt>seed</dt><dd>4 to 5</dd>" in page
 
 
 def test_a_folder_without_a_summary_is_refused_with_a_hint(tmp_path: Path) -> None:

@@ -68,17 +68,18 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
 @click.option(
     "--workspace",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIR",
     help="The folder where the tools of a --url or --command target work.",
 )
 @click.option(
     "--restart-command",
     metavar="LINE",
-    help="What restarts a --url target, so that what needs a restart can be proven too.",
+    help="What restarts a --url target, so that what needs a restart can be proven too; {how} is stop or kill.",
 )
 @click.option(
     "--probe-command",
     metavar="LINE",
-    help="What prints, as JSON, what the store of a --url or --command target holds.",
+    help="What prints, as JSON, what the store of a --url or --command target holds; {context} is the conversation.",
 )
 @click.option(
     "--proofs",
@@ -127,6 +128,7 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(".artifacts"),
     show_default=True,
+    metavar="DIR",
     help="Where evidence goes: DIR/prove/TIME, and DIR/prove/latest.",
 )
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write the JUnit XML here too.")
@@ -180,10 +182,10 @@ def prove(
         _refuse_own_options(context)
         return
     from holdfast.prove import command as work
-    from holdfast.prove.envelopes import WireVersion
-    from holdfast.prove.listing import show_listing
-    from holdfast.prove.showing import show_report
     from holdfast.prove.targets import Choice
+    from holdfast.prove.view.listing import show_listing
+    from holdfast.prove.view.showing import show_report
+    from holdfast.prove.wire.envelopes import WireVersion
 
     def proof() -> int:
         if as_list:

@@ -87,11 +87,10 @@ def prove_store(
     from holdfast.prove.store.report import show_contract
     from holdfast.prove.store.stage import Bounds
 
-    if as_list:
-        show_contract(as_json, sys.stdout)
-        return
-
     def proof() -> int:
+        if as_list:
+            show_contract(as_json, sys.stdout)
+            return 0
         if adapter is None:
             raise InvalidInput("there is no store to prove", hint="name its adapter: --adapter module:factory")
         return work.prove_store(

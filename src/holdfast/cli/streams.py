@@ -31,7 +31,7 @@ def steady_streams() -> None:
 def unprinted() -> str:
     """Why something that somebody waits for did not get to stdout; empty if it did, and if nobody reads any more."""
     sys.stdout.flush()
-    sink = getattr(sys.stdout.buffer, "raw", None)
+    sink = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     error = sink.error if isinstance(sink, Sink) else None
     return "" if error is None or error.errno == errno.EPIPE else error.strerror or str(error)
 
@@ -51,6 +51,5 @@ def _steady(stream: TextIO | None) -> TextIO:
         BufferedWriter(sink),
         encoding=stream.encoding,
         errors="replace",
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        line_buffering=stream.line_buffering or stream.write_through,
     )

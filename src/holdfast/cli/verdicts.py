@@ -1,5 +1,6 @@
 """How `holdfast prove` and `holdfast prove store` end: with an exit code that says what was found."""
 
+import errno
 import sys
 import traceback
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from holdfast.cli.streams import steady_streams, unprinted
 from holdfast.core.errors import HoldfastError, InvalidInput
 
 FAULT = 2
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 
 def end_with(proof: Callable[[], int]) -> NoReturn:
@@ -26,10 +28,14 @@ def end_with(proof: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         # Interrupted before the run began; from then on the run itself sees to it.
         code = FAULT
-    except Exception:
+    except Exception as error:
         # Python's own exit code for this would be 1, which says "disproven".
-        traceback.print_exc()
-        click.echo("error: this is a defect of holdfast prove; nothing was said of the target", err=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            click.echo(f"error: the evidence could not be written: {error.strerror}", err=True)
+            click.echo("hint: see --artifacts DIR", err=True)
+        else:
+            traceback.print_exc()
+            click.echo("error: this is a defect of holdfast prove; nothing was said of the target", err=True)
         code = FAULT
     if why := unprinted():
         click.echo(f"error: stdout could not be written: {why}", err=True)

@@ -16,7 +16,6 @@ from typing import Any, Literal, TypedDict, Unpack
 from holdfast.core import SystemClock
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import report
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.evidence import Evidence, open_evidence
 from holdfast.prove.once import bounds, run_once, seed_of
 from holdfast.prove.own_proofs import with_own
@@ -24,6 +23,7 @@ from holdfast.prove.proof import Proof
 from holdfast.prove.proofs import catalogue, select
 from holdfast.prove.run import Plan, Result
 from holdfast.prove.targets import Choice, Target, check, choose
+from holdfast.prove.wire.envelopes import WireVersion
 
 ARTIFACTS = ".artifacts"
 TIMEOUT_SECONDS = 30.0
@@ -67,9 +67,10 @@ async def prove_async(*only: str, **options: Unpack[Options]) -> Result:
     choice, given = _choice(options)
     check(choice)
     timeout = options.get("timeout", TIMEOUT_SECONDS)
+    patience = bounds(timeout)
     evidence = _open_evidence(options)
     target = given or choose(choice, evidence.folder, timeout)
-    plan = Plan(proofs, asked_for=frozenset(only), seed=seed_of(options.get("seed")), bounds=bounds(timeout))
+    plan = Plan(proofs, asked_for=frozenset(only), seed=seed_of(options.get("seed")), bounds=patience)
     arguments = {"only": ",".join(only) or None, **{name: _in_words(value) for name, value in options.items()}}
     version = WireVersion(options.get("wire", "1.0"))
     result, _ = await run_once(plan, target, version, evidence, on_step=lambda *_: None, arguments=arguments)

@@ -3,25 +3,30 @@
 import re
 
 from holdfast.prove.history import Look, Power, Streamed, Turn
-from holdfast.prove.replies import Reply
 from holdfast.prove.verdict import Finding, disproven, inconclusive
+from holdfast.prove.wire.replies import Reply
 
 MARKERS = ("empty prompt", "no text content", "empty message")
 """What a target says that has looked for words only."""
+ERROR = re.compile(
+    r"\W*(?:traceback \(most recent call|(?:an )?(?:[\w.]*error|[\w.]*exception)\b|\w+ error:)", re.IGNORECASE
+)
+"""How an answer begins that is the text of an error."""
 
 
 def says(text: str, word: str) -> bool:
-    """Whether the word is in the text as a word of its own; case does not count."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
+    """Whether the word is in the text as a word of its own; case does not count, nor do underscores around it."""
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE) is not None
 
 
 def answered(turn: Turn, said: str = "") -> Finding | None:
     """The turn has an answer that is not empty and not an error; `said` describes one that has no words."""
-    if turn.reply.answered:
+    is_error = ERROR.match(turn.reply.text) is not None
+    if turn.reply.answered and not is_error:
         return None
     what = said or f"“{turn.said}”"
     return disproven(
-        f"no answer to {what}",
+        f"no answer to {what}{', but the text of an error' if is_error else ''}",
         expected=f"an answer to {what}",
         got=turn.reply.describe(),
         curl=turn.curl,
@@ -51,6 +56,7 @@ def recalls(seen: Turn | Look, fact: str, said: str = "") -> Finding | None:
         expected=f"an answer to “{question}” with {fact} in it",
         got=seen.reply.describe(),
         curl=seen.curl,
+        hint=_moved(seen) if isinstance(seen, Turn) else "",
     )
 
 
@@ -79,7 +85,7 @@ def came_back(start: Power) -> Finding | None:
 
 
 def ended(look: Look) -> Finding | None:
-    """The task that was looked at is known and has come to its end."""
+    """The task that was looked at is known and nobody works on it any more: it has ended, or waits for its user."""
     if look.reply.error:
         return disproven(
             "the task that was accepted cannot be looked up any more",
@@ -87,7 +93,7 @@ def ended(look: Look) -> Finding | None:
             got=look.reply.error,
             curl=look.curl,
         )
-    if look.reply.state is None or not look.reply.state.terminal:
+    if not over(look.reply):
         return disproven(
             f"the task has not ended within {look.within:g} s",
             expected=f"a task that ends within {look.within:g} s",
@@ -126,5 +132,13 @@ def settled(reply: Reply) -> bool:
 
 
 def over(reply: Reply) -> bool:
-    """Whether there is nothing more to wait for: the task has ended, or cannot be looked up."""
-    return bool(reply.error) or (reply.state is not None and reply.state.terminal)
+    """Whether there is nothing more to wait for: the task has ended, or waits for its user, or cannot be looked up."""
+    return bool(reply.error) or (reply.state is not None and not reply.state.running)
+
+
+def _moved(turn: Turn) -> str:
+    """What to look at where a message was answered in another context than the one that it named."""
+    answered_in = turn.reply.context_id
+    if not turn.context_id or answered_in in (None, turn.context_id):
+        return ""
+    return f"the message named the context {turn.context_id}, and was answered in {answered_in}"

@@ -12,11 +12,9 @@ from typing import Any
 
 from holdfast.core import SystemClock, strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.prove import repeat, report, terminal
-from holdfast.prove.envelopes import WireVersion
+from holdfast.prove import repeat, report
 from holdfast.prove.evidence import Evidence, open_evidence, pretty
 from holdfast.prove.interrupt import cancel_on_signals, wait_until_interrupted
-from holdfast.prove.live import View
 from holdfast.prove.once import bounds, run_once, seed_of
 from holdfast.prove.own_proofs import with_own
 from holdfast.prove.proof import Proof
@@ -26,6 +24,9 @@ from holdfast.prove.report import ci
 from holdfast.prove.run import INTERRUPTED, Plan
 from holdfast.prove.targets import Choice, Target, check, choose
 from holdfast.prove.verdict import Exit
+from holdfast.prove.view import terminal
+from holdfast.prove.view.live import View
+from holdfast.prove.wire.envelopes import WireVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,14 @@ def _check(options: Options) -> None:
         raise InvalidInput("--json and --ndjson exclude each other", hint="--ndjson ends with the summary")
     if options.keep_running and options.repeat > 1:
         raise InvalidInput("--keep-running is for a single run", hint="leave out --repeat")
+    bounds(options.timeout)
     if options.junit is not None:
-        options.junit.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            options.junit.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(
+                f"there can be no folder {options.junit.parent}: {error.strerror}", hint="see --junit"
+            ) from None
 
 
 def _run(options: Options, proofs: Sequence[Proof], target: Target, evidence: Evidence, seed: int) -> dict[str, Any]:

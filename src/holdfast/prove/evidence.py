@@ -12,6 +12,7 @@ from typing import Any
 
 from holdfast.core import Clock, strict_json
 from holdfast.core.clock import to_iso
+from holdfast.core.errors import InvalidInput
 from holdfast.prove.redact import mask
 
 MAX_BODY = 20_000
@@ -60,16 +61,17 @@ class Evidence:
 
 
 def open_evidence(root: Path, kind: str, clock: Clock, monotonic: Callable[[], float]) -> Evidence:
-    """A new folder `<root>/<kind>/<time>`, to which `<root>/<kind>/latest` points from now on."""
-    (root / kind).mkdir(parents=True, exist_ok=True)
-    if root.name == ".artifacts":
-        with suppress(FileExistsError), (root / ".gitignore").open("x") as ignore:
-            ignore.write("*\n")
-    folder = _new_folder(root / kind, re.sub(r"[-:]", "", to_iso(clock.now())).replace(".", "-"))
-    link = folder.with_name(f".latest-{folder.name}")
-    link.symlink_to(folder.name)
-    link.replace(folder.with_name("latest"))
-    return Evidence(folder, monotonic)
+    """A new folder `<root>/<kind>/<time>`, to which `<root>/<kind>/latest` points from now on.
+
+    InvalidInput if it cannot be made there.
+    """
+    try:
+        return Evidence(_latest_folder(root, kind, clock), monotonic)
+    except OSError as error:
+        raise InvalidInput(
+            f"evidence cannot be written to {root}: {error.strerror or error}",
+            hint="name another folder: --artifacts DIR",
+        ) from error
 
 
 def body_for_events(body: bytes) -> Any:
@@ -86,6 +88,19 @@ def pretty(document: dict[str, Any]) -> bytes:
     import msgspec
 
     return msgspec.json.format(strict_json.dump(document), indent=2) + b"\n"
+
+
+def _latest_folder(root: Path, kind: str, clock: Clock) -> Path:
+    """Make the folder and point `latest` at it."""
+    (root / kind).mkdir(parents=True, exist_ok=True)
+    if root.name == ".artifacts":
+        with suppress(FileExistsError), (root / ".gitignore").open("x") as ignore:
+            ignore.write("*\n")
+    folder = _new_folder(root / kind, re.sub(r"[-:]", "", to_iso(clock.now())).replace(".", "-"))
+    link = folder.with_name(f".latest-{folder.name}")
+    link.symlink_to(folder.name)
+    link.replace(folder.with_name("latest"))
+    return folder
 
 
 def _new_folder(parent: Path, stamp: str) -> Path:

@@ -2,11 +2,23 @@
 
 import re
 
-from holdfast.prove.envelopes import FileSent
 from holdfast.prove.facts import Facts
+from holdfast.prove.wire.envelopes import FileSent
 
-ASKS_BACK = re.compile(
-    r"\b(?:what|how|which)\b[^.?!\n]{0,80}\b(?:do|like|want|with|help)\b[^.?!\n]{0,80}\?|\bshould I\b[^.?!\n]{0,80}\?",
+SENTENCE = re.compile(r"[^.?!\n]+\??")
+ASKS = re.compile(
+    r"\b(?:what|how|which|should I|shall I|can I|do you want|would you like|is there)\b",
+    re.IGNORECASE,
+)
+KIND = r"(?:files?|attachments?|documents?)"
+WITH_IT = re.compile(
+    r"\b(?:with|about|of|from|read|open|use|keep|save|store|review|process|translate|analy[sz]e|summari[sz]e)"
+    r" (?:it|this|that|them|these)\b",
+    re.IGNORECASE,
+)
+GOT_ONE = re.compile(
+    rf"\b(?:the|your|this|that)(?: [\w-]+){{0,2}} {KIND}\b"
+    rf"|\b(?:sent|shared|attached|uploaded|received|got|provided)\b[^.?!\n]{{0,40}}\b{KIND}\b",
     re.IGNORECASE,
 )
 
@@ -17,5 +29,7 @@ def note(facts: Facts) -> FileSent:
 
 
 def asks_back(text: str) -> bool:
-    """Whether an answer asks what to do with what was sent."""
-    return ASKS_BACK.search(text) is not None
+    """Whether an answer asks what to do with what was sent. One that only offers its help has not seen any file."""
+    sentences = SENTENCE.findall(text)
+    questions = [sentence for sentence in sentences if sentence.endswith("?") and ASKS.search(sentence)]
+    return any(WITH_IT.search(question) for question in questions) or bool(questions and GOT_ONE.search(text))

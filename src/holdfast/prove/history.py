@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.core import TaskState
-from holdfast.prove.replies import Reply
+from holdfast.prove.wire.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Streamed:
 class Look:
     """A question for a task's state, or the wish to cancel it, and the reply that came.
 
-    `within` is how long one was ready to ask.
+    `within` is how long one was ready to ask, `at` is when the reply came, in seconds of a clock that only runs on.
     """
 
     step: str
@@ -56,16 +56,21 @@ class Look:
     reply: Reply
     within: float
     curl: str
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The target was started, stopped or killed; `trouble` says what went wrong, if anything."""
+    """The target was started, stopped or killed; `trouble` says what went wrong, if anything.
+
+    `at` is when that began, on the clock that a look's `at` is on.
+    """
 
     step: str
     action: Literal["start", "stop", "kill"]
     seconds: float
     trouble: str = ""
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,10 @@ class History:
     def last_look(self, step: str) -> Look:
         """The newest sight of a task in a step."""
         return next(entry for entry in reversed(self.entries) if isinstance(entry, Look) and entry.step == step)
+
+    def first_look(self, step: str) -> Look:
+        """The oldest sight of a task in a step."""
+        return next(entry for entry in self.entries if isinstance(entry, Look) and entry.step == step)
 
     def power(self, step: str) -> Power:
         """The start, stop or kill of a step."""

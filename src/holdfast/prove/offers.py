@@ -20,7 +20,7 @@ def missing(proof: Proof, target: Target, *, can_stream: bool) -> Finding | None
     if "workspace" in proof.requires and target.workspace is None:
         return inconclusive(NEEDS_WORKSPACE, hint="name its folder with --workspace DIR")
     if "peer" in proof.requires and target.peer_url is None:
-        return inconclusive(NEEDS_PEER, hint="write {peer}, the second agent's URL, into --command")
+        return inconclusive(NEEDS_PEER, hint="start it with --command, and {peer}, the second agent's URL, in that")
     if "streaming" in proof.requires and not can_stream:
         return inconclusive(NEEDS_STREAMING, hint='a card with "capabilities": {"streaming": true} says so')
     return None

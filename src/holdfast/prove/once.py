@@ -1,18 +1,20 @@
 """One run on one target, recorded in one folder: what the command line and the API have in common."""
 
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from holdfast.core import SystemClock
-from holdfast.prove.envelopes import WireVersion
+from holdfast.core.errors import InvalidInput
 from holdfast.prove.evidence import Evidence
 from holdfast.prove.redact import hide_passwords
 from holdfast.prove.run import Plan, Result, Run
 from holdfast.prove.stage import Bounds
 from holdfast.prove.summary import summarize
 from holdfast.prove.targets import Target
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 RECOVERY_SECONDS = 15.0
 
@@ -54,5 +56,7 @@ def seed_of(asked: int | None) -> int:
 
 
 def bounds(timeout: float) -> Bounds:
-    """How long things may take in a run with this --timeout."""
-    return Bounds(answer=timeout, recovery=min(RECOVERY_SECONDS, timeout))
+    """How long things may take in a run with this --timeout. A turn that is resumed takes its time as any does."""
+    if not 0 < timeout < math.inf:
+        raise InvalidInput("--timeout is a number of seconds", hint="for example --timeout 60")
+    return Bounds(answer=timeout, recovery=max(min(RECOVERY_SECONDS, timeout), timeout / 2))

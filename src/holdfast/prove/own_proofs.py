@@ -38,19 +38,13 @@ def with_own(ours: Mapping[str, Proof], own: Iterable[Proof | Path] = ()) -> dic
             )
         if (proof.power is None) != (proof.after is None):
             raise InvalidInput(f"{proof.name} of {source} has only one of `power` and `after`", hint="it takes both")
-        if late := [need for need in proof.needs if need in proofs and not _known_before(proofs[need], proof)]:
+        if late := [need for need in proof.needs if need in proofs and not proofs[need].known_before(proof)]:
             raise InvalidInput(
                 f"{proof.name} of {source} needs {', '.join(late)}, which is known only after it has begun",
                 hint="a proof may need those without a restart, and one that is killed those that are stopped",
             )
         proofs[proof.name], sources[proof.name] = proof, source
     return proofs
-
-
-def _known_before(need: Proof, proof: Proof) -> bool:
-    """Whether a proof has its finding by the time that another begins (see `run`)."""
-    order = (None, "stop", "kill")
-    return need.power is None or order.index(need.power) < order.index(proof.power)
 
 
 def _given(own: Iterable[Proof | Path]) -> Iterator[tuple[str, Proof]]:

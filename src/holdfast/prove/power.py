@@ -38,13 +38,13 @@ class Switch:
         _begin(stages, "stop", "stop", **self._by("SIGTERM"))
         began = time.monotonic()
         trouble = await self._target.stop()
-        self._done(stages, Power("stop", "stop", time.monotonic() - began, trouble))
+        self._done(stages, Power("stop", "stop", time.monotonic() - began, trouble, began))
 
     async def _kill(self, stages: Sequence[Stage]) -> None:
         _begin(stages, "kill", "kill", **self._by("SIGKILL"))
         began = time.monotonic()
         await self._target.kill()
-        self._done(stages, Power("kill", "kill", time.monotonic() - began))
+        self._done(stages, Power("kill", "kill", time.monotonic() - began, at=began))
 
     def _by(self, signal: str) -> dict[str, object]:
         """What ends the target: a signal of ours, or a command that does whatever it does."""
@@ -60,7 +60,8 @@ class Switch:
             await self._target.start()
         except NotReady as error:
             trouble = error
-        self._done(stages, Power(step, "start", time.monotonic() - began, trouble.message if trouble else ""))
+        words = trouble.message if trouble else ""
+        self._done(stages, Power(step, "start", time.monotonic() - began, words, began))
         return trouble
 
     def _done(self, stages: Sequence[Stage], power: Power) -> None:

@@ -9,7 +9,7 @@ from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
 from holdfast.prove.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, proven
-from holdfast.prove.wire import CARD_PATHS
+from holdfast.prove.wire.client import CARD_PATHS
 
 GREETING = "Hello."
 

@@ -14,6 +14,8 @@ Checker = Callable[[History, Facts], Finding]
 Power = Literal["stop", "kill"]
 Requirement = Literal["workspace", "peer", "streaming"]
 
+IN_ORDER: tuple[Power | None, ...] = (None, "stop", "kill")
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -40,3 +42,7 @@ class Proof:
     def restarts(self) -> bool:
         """Whether the target is stopped or killed in it."""
         return self.power is not None
+
+    def known_before(self, other: "Proof") -> bool:
+        """Whether this one has come to its finding by the time that the other begins (see `run`)."""
+        return self.power is None or IN_ORDER.index(self.power) < IN_ORDER.index(other.power)

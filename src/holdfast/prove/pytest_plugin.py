@@ -36,7 +36,7 @@ def holdfast_prove(tmp_path: Path) -> "Callable[..., Result]":
 
 def findings(folder: Path) -> str:
     """What a run did not prove and why, the layers that are broken, and where the evidence is."""
-    from holdfast.prove import terminal
+    from holdfast.prove.view import terminal
 
     summary = json.loads((folder / "summary.json").read_bytes())
     told = [f"{summary['verdict']}: {summary['target']['name']}"]

@@ -26,14 +26,10 @@ from holdfast.prove.proof import Power, Proof, Steps
 from holdfast.prove.stage import Bounds, Stage
 from holdfast.prove.targets import NotReady, Target
 from holdfast.prove.verdict import Exit, Finding, Verdict, exit_code, faulted, not_reached
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
 
 INTERRUPTED = "the run was interrupted"
 DYING_SECONDS = 0.5
-IN_TIME: frozenset[tuple[Power | None, Power | None]] = frozenset(
-    {(None, None), (None, "stop"), (None, "kill"), ("stop", "kill")}
-)
-"""The powers of what is needed and of what needs it, where the first comes to its finding before the other begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,9 @@ class Run:
         """See where the target is broken, if something was disproven or the surroundings are at fault."""
         findings = [attempt.finding for attempt in (*self._prerequisites, *self._proofs) if attempt.finding]
         if any(finding.verdict is Verdict.DISPROVEN or finding.fault for finding in findings):
-            self._layers = await diagnose(self._stage("layers"), self._target, self._wire)
+            greeted = self._prerequisites[-1].stage.history.turns("greet")
+            usual = max((turn.seconds for turn in greeted), default=0.0)
+            self._layers = await diagnose(self._stage("layers"), self._target, self._wire, usual=usual)
 
     def _leave_out(self) -> None:
         """Set aside what the target cannot support; what was asked for by name is inconclusive instead."""
@@ -186,7 +184,7 @@ class Run:
         for need in proof.needs:
             if need not in attempts:
                 return not_reached(f"needs {need}, which was left out")
-            if (attempts[need].proof.power, proof.power) not in IN_TIME:
+            if not attempts[need].proof.known_before(proof):
                 return not_reached(f"needs {need}, which is known only later")
             await attempts[need].over.wait()
             needed = attempts[need].finding

@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from holdfast.prove import envelopes, replies
-from holdfast.prove.envelopes import FileSent, Message, WireVersion
 from holdfast.prove.evidence import Evidence, body_for_events
 from holdfast.prove.facts import Facts
-from holdfast.prove.following import Following
 from holdfast.prove.history import Asked, FileSeeded, FileSeen, History, Look, Page, Streamed, Turn, Uploaded
 from holdfast.prove.peer import Peer
 from holdfast.prove.redact import hide_passwords
-from holdfast.prove.replies import Reply
 from holdfast.prove.targets.target import Target
-from holdfast.prove.wire import UPLOADS_PATH, HttpAnswer, NoAnswerInTime, TransportFault, Wire
+from holdfast.prove.wire import envelopes, replies
+from holdfast.prove.wire.client import UPLOADS_PATH, HttpAnswer, NoAnswerInTime, TransportFault, Wire
+from holdfast.prove.wire.envelopes import FileSent, Message, WireVersion
+from holdfast.prove.wire.following import Following
+from holdfast.prove.wire.replies import Reply
 from holdfast.prove.workspace import Workspace
 
 LOOK_EVERY_SECONDS = 0.05
@@ -217,7 +217,7 @@ class Stage:
             reply = await self._post(step, body, patience, None)
         except NoAnswerInTime as silence:
             reply = Reply(error=silence.message)
-        look = Look(step, task_id, reply, within, self._wire.curl(body))
+        look = Look(step, task_id, reply, within, self._wire.curl(body), time.monotonic())
         self.history.add(look)
         return look
 

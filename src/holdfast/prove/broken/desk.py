@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.core import IdSource
 from holdfast.prove.broken import workspace
-from holdfast.prove.replies import read
+from holdfast.prove.wire.replies import read
 
 PEER_SECONDS = 30.0
 

@@ -20,7 +20,7 @@ KINDS = {
     "none": _kind("none: the honest control"),
     "task-keyed": _kind(
         "keys a conversation by task id, so every turn is a first turn",
-        *("name", "stream-cancel", "parallel", "task-follow-up", "file-later", "long", "both-wires"),
+        *("name", "stream-cancel", "crash-mid-turn", "parallel", "task-follow-up", "file-later", "long", "both-wires"),
         not_reached=("restart", "crash"),
     ),
     "shared-history": _kind("has one history for all contexts", "isolation"),

@@ -3,10 +3,10 @@
 from typing import Any
 
 from holdfast.prove.checks import says
-from holdfast.prove.envelopes import FileSent
 from holdfast.prove.history import Turn
 from holdfast.prove.layers.layer import Bench, Look, Seen
 from holdfast.prove.targets.target import ProbeFailed
+from holdfast.prove.wire.envelopes import FileSent
 
 GREETING = "Hello."
 ASK_NAME = "What's my name?"
@@ -29,7 +29,7 @@ async def session_key(bench: Bench) -> Seen:
     task = first.reply.task_id
     second = await stage.say("second ping", context, ASK_NAME, task_id=task, within=bench.within)
     told = ""
-    if task and second.reply.error:
+    if task and not second.reply.answered:
         # A task that has ended takes no more messages; its context does.
         told = f"with the task's id: {second.reply.describe()}; without: "
         second = await stage.say("second ping, no task", context, ASK_NAME, within=bench.within)

@@ -8,17 +8,24 @@ from holdfast.prove.layers import conversation, surface
 from holdfast.prove.layers.layer import Bench, Layer, Look, Seen
 from holdfast.prove.stage import Stage
 from holdfast.prove.targets.target import Target
-from holdfast.prove.wire import Wire
+from holdfast.prove.wire.client import Wire
 
 SECONDS = 20.0
+TURNS = 6
+"""As many turns are taken in all."""
 LOOKS = (*surface.LOOKS, *conversation.LOOKS)
 STATES = {True: "ok", False: "broken", None: "unknown"}
 
 
-async def diagnose(stage: Stage, target: Target, wire: Wire, *, within: float = SECONDS) -> tuple[Layer, ...]:
-    """Every layer in order. One that rests on a broken layer, or for which no time is left, is unknown."""
-    bench = Bench(stage, target, wire, context_id=stage.new_context())
-    deadline = time.monotonic() + within
+async def diagnose(
+    stage: Stage, target: Target, wire: Wire, *, usual: float = 0.0, within: float = SECONDS
+) -> tuple[Layer, ...]:
+    """Every layer in order. One that rests on a broken layer, or for which no time is left, is unknown.
+
+    It takes no longer than `within`, and what the target's turns `usual`ly take.
+    """
+    bench = Bench(stage, target, wire, context_id=stage.new_context(), usual=usual)
+    deadline = time.monotonic() + within + TURNS * usual
     found: dict[str, Layer] = {}
     for look in LOOKS:
         seen = _blocked(look, found) or await _look(look, bench, deadline)

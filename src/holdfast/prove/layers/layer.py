@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.prove.envelopes import FileSent, Message, send
 from holdfast.prove.redact import hide_passwords
 from holdfast.prove.stage import Stage
 from holdfast.prove.targets.target import Target
-from holdfast.prove.wire import CARD_PATHS, Wire
+from holdfast.prove.wire.client import CARD_PATHS, Wire
+from holdfast.prove.wire.envelopes import FileSent, Message, send
 
 LONGEST_ANSWER_SECONDS = 5.0
 
@@ -36,17 +36,18 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the looks share: the target, and the hands to try it with."""
+    """What the looks share: the target, and the hands to try it with; `usual` is how long its answers take."""
 
     stage: Stage
     target: Target
     wire: Wire
     context_id: str
+    usual: float = 0.0
 
     @property
     def within(self) -> float:
-        """How long an answer may take here."""
-        return min(self.stage.bounds.answer, LONGEST_ANSWER_SECONDS)
+        """How long an answer may take here: less than in a proof, but not less than it usually does."""
+        return min(self.stage.bounds.answer, LONGEST_ANSWER_SECONDS + 2 * self.usual)
 
     def card(self) -> str:
         """The command that asks for the agent card."""

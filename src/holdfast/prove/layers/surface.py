@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.prove.layers.layer import Bench, Look, Seen
 from holdfast.prove.power import Switch
-from holdfast.prove.wire import CARD_PATHS
+from holdfast.prove.wire.client import CARD_PATHS
 
 ALWAYS = ("name", "description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills")
 INTERFACE = ("url", "protocolBinding", "protocolVersion")

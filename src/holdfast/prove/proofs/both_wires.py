@@ -3,12 +3,12 @@
 import asyncio
 
 from holdfast.prove.checks import answered, recalls
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
 from holdfast.prove.stage import Stage
 from holdfast.prove.verdict import Finding, proven
+from holdfast.prove.wire.envelopes import WireVersion
 
 
 async def steps(stage: Stage) -> None:

@@ -1,7 +1,7 @@
 """cancel: a task that is canceled is not worked on any more."""
 
 from holdfast.core import TaskState
-from holdfast.prove.checks import in_progress, settled
+from holdfast.prove.checks import in_progress, over, settled
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
@@ -29,7 +29,7 @@ async def steps(stage: Stage) -> None:
     await stage.say("control", stage.new_context(), _request(number, control))
     stage.count_line("look at the control", control, number)
     stage.count_line("look", stopped, number)
-    await stage.watch_task("look at the task", task_id, settled, stage.bounds.recovery)
+    await stage.watch_task("look at the task", task_id, over, stage.bounds.recovery)
 
 
 def check(history: History, facts: Facts) -> Finding:

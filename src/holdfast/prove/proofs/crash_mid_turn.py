@@ -1,14 +1,17 @@
 """crash-mid-turn: a turn that is cut by a SIGKILL comes to an end, and the conversation goes on."""
 
-from holdfast.prove.checks import answered, came_back, ended, in_progress, over, settled
+from holdfast.core import TaskState
+from holdfast.prove.checks import answered, came_back, ended, in_progress, over, recalls, settled
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
 from holdfast.prove.stage import Stage
 from holdfast.prove.verdict import Finding, inconclusive, proven
 
-LONG_TURN = "Think for 3 seconds, then say done."
+LONG_TURN_SECONDS = 4
+LONG_TURN = f"Think for {LONG_TURN_SECONDS} seconds, then say done."
 SEEN_RUNNING_SECONDS = 3.0
+BY_ITSELF = frozenset({TaskState.COMPLETED, TaskState.INPUT_REQUIRED})
 
 
 async def steps(stage: Stage) -> None:
@@ -31,7 +34,7 @@ async def after(stage: Stage) -> None:
 
 
 def check(history: History, facts: Facts) -> Finding:
-    """The cut task is known and ends within the bound, and the next turn answers within it."""
+    """The cut task is known and ends within the bound, and the next turn knows, within it, what was said before."""
     wrong = answered(history.turn("turn before"))
     if wrong:
         return wrong
@@ -41,13 +44,28 @@ def check(history: History, facts: Facts) -> Finding:
     if wrong:
         return wrong
     look = history.last_look("see it end")
-    wrong = ended(look) or answered(history.turn("next turn"))
-    return wrong or proven(f"the cut task ended as {look.reply.state}, and the next turn answers")
+    wrong = ended(look) or recalls(history.turn("next turn"), facts.name) or _ended_by_itself(history)
+    return wrong or proven(f"the cut task ended as {look.reply.state}, and the next turn knows {facts.name}")
 
 
 def _caught(history: History) -> bool:
     """Whether the long turn was seen running before the kill."""
     return history.took("see it running") and in_progress(history.last_look("see it running").reply)
+
+
+def _ended_by_itself(history: History) -> Finding | None:
+    """A turn with a good end was either resumed, or over before the kill, which had others to wait for."""
+    seen, look = history.last_look("see it running"), history.last_look("see it end")
+    gap = history.power("kill").at - seen.at
+    if look.reply.state not in BY_ITSELF or gap < LONG_TURN_SECONDS - 1:
+        return None
+    return inconclusive(
+        f"the kill came {gap:.1f} s after the turn was seen running, which may have ended by then",
+        expected="a kill while the turn is running",
+        got=look.reply.describe_task(),
+        curl=look.curl,
+        hint="try it alone: --only crash-mid-turn",
+    )
 
 
 def _never_caught_running(history: History) -> Finding:
@@ -65,7 +83,7 @@ def _never_caught_running(history: History) -> Finding:
 
 PROOF = Proof(
     "crash-mid-turn",
-    "a turn that is cut by a kill ends, and the next one works",
+    "a turn that is cut by a kill ends, and the next one knows what was said before",
     steps,
     check,
     power="kill",

@@ -1,6 +1,6 @@
 """duplicate: a message that is delivered twice has its effect once."""
 
-from holdfast.prove.checks import answered
+from holdfast.prove.checks import answered, in_progress, over
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
@@ -15,7 +15,9 @@ async def steps(stage: Stage) -> None:
     context, message_id = stage.new_context(), stage.new_message_id()
     text = f"Please append the line {nonce} to the file {file}."
     await stage.say("first delivery", context, text, message_id=message_id)
-    await stage.say("second delivery", context, text, message_id=message_id)
+    second = await stage.say("second delivery", context, text, message_id=message_id)
+    if second.reply.task_id is not None and in_progress(second.reply):
+        await stage.watch_task("see the second end", second.reply.task_id, over, stage.bounds.answer)
     stage.count_line("look", file, nonce)
 
 

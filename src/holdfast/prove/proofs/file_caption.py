@@ -1,15 +1,23 @@
 """file-caption: a file that comes with words is answered by both, whether it is in the message or named there."""
 
+import re
+
 from holdfast.prove.checks import answered, no_marker, says
-from holdfast.prove.envelopes import FileSent
 from holdfast.prove.facts import Facts
 from holdfast.prove.files import note
 from holdfast.prove.history import History, Turn
 from holdfast.prove.proof import Proof
 from holdfast.prove.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, proven
+from holdfast.prove.wire.envelopes import FileSent
 
 CAPTION = "summarize this"
+ONLY_IN_THE_FILE = ("meeting", "code word")
+REFUSES = re.compile(
+    r"\b(?:cannot|can['’]t|could not|couldn['’]t|unable|not able|did not|didn['’]t)\b[^.?!\n]{0,80}\bsummar"
+    r"|\b(?:error|exception|failed)\b",
+    re.IGNORECASE,
+)
 INLINE, REFERENCE = "the file in the message", "the file by reference"
 
 
@@ -43,13 +51,15 @@ def check(history: History, facts: Facts) -> Finding:
 
 
 def _addressed(turn: Turn, facts: Facts) -> Finding | None:
-    """The answer is about this file, and is a summary of it."""
+    """The answer knows what is in this file, or names it and speaks of a summary in words of its own."""
     wrong = answered(turn) or no_marker(turn, f"{turn.step}, with “{CAPTION}”")
     if wrong:
         return wrong
     text = turn.reply.text
-    knows_the_words = says(text, facts.code_word)
-    if knows_the_words or (says(text, facts.file_name) and "summar" in text.lower()):
+    if any(says(text, word) for word in (facts.code_word, *ONLY_IN_THE_FILE)):
+        return None
+    own_words = text.lower().replace(CAPTION, "")
+    if says(text, facts.file_name) and "summar" in own_words and not REFUSES.search(text):
         return None
     return disproven(
         f"the answer to “{CAPTION}” is not about the file",

@@ -19,10 +19,13 @@ async def steps(stage: Stage) -> None:
 
 def check(history: History, facts: Facts) -> Finding:
     """Both questions are answered, and neither answer has the other context's name in it."""
-    ask_one, ask_other = history.turn("ask one"), history.turn("ask other")
+    tell_other, ask_one, ask_other = (history.turn(step) for step in ("tell other", "ask one", "ask other"))
     wrong = (
-        answered(ask_one)
+        answered(history.turn("tell one"))
+        or answered(tell_other)
+        or answered(ask_one)
         or answered(ask_other)
+        or keeps_to_itself(tell_other, facts.name)
         or keeps_to_itself(ask_one, facts.other_name)
         or keeps_to_itself(ask_other, facts.name)
     )

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from holdfast.prove.checks import answered, came_back, recalls
+from holdfast.prove.checks import answered, came_back, recalls, says
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
 from holdfast.prove.stage import Stage
-from holdfast.prove.verdict import Finding, proven
+from holdfast.prove.verdict import Finding, inconclusive, proven
 
 RECALL_CITY = "Use the memory tool to recall my favorite city, then tell me what it is."
 RECALL_FRUIT = "Use the memory tool to recall my favorite fruit, then tell me what it is."
@@ -41,7 +41,11 @@ def check(history: History, facts: Facts) -> Finding:
     wrong = recalls(history.turn("ask for the second"), second) or _newest(history, ASK, third, facts.fruit)
     if wrong:
         return wrong
-    wrong = came_back(history.power("start again")) or _newest(history, ASK_AGAIN, third, facts.fruit)
+    wrong = (
+        came_back(history.power("start again"))
+        or _newest(history, ASK_AGAIN, third, facts.fruit)
+        or _tells_all(history, facts)
+    )
     return wrong or proven(f"every context knows {third}, the newest, also after a restart")
 
 
@@ -53,6 +57,21 @@ async def _ask(stage: Stage, step: str, contexts: list[str], within: float | Non
 def _newest(history: History, step: str, city: str, fruit: str) -> Finding | None:
     wrong = [recalls(turn, city) for turn in history.turns(f"{step}: city")]
     return next(filter(None, [*wrong, recalls(history.turn(f"{step}: fruit"), fruit)]), None)
+
+
+def _tells_all(history: History, facts: Facts) -> Finding | None:
+    """Somewhere the answer is the newest city alone, else nobody knows which of them the target takes for it."""
+    *older, newest = facts.cities
+    asked = [*history.turns(f"{ASK}: city"), *history.turns(f"{ASK_AGAIN}: city")]
+    if not all(any(says(turn.reply.text, city) for city in older) for turn in asked):
+        return None
+    return inconclusive(
+        "no answer shows which of the facts is taken for the newest",
+        expected=f"an answer to “{RECALL_CITY}” with {newest} in it, and none of {', '.join(older)}",
+        got=asked[-1].reply.describe(),
+        curl=asked[-1].curl,
+        hint="a target that answers with all that it was ever told does not show that a fact was overwritten",
+    )
 
 
 def _remember(fact: str) -> str:

@@ -15,19 +15,19 @@ async def steps(stage: Stage) -> None:
     context = stage.new_context()
     await asyncio.gather(
         stage.say("tell name", context, f"My name is {stage.facts.name}."),
-        stage.say("tell color", context, f"My favorite color is {stage.facts.color}."),
+        stage.say("tell word", context, f"My lucky word is {stage.facts.code_word}."),
     )
     await stage.say("ask name", context, "What's my name?")
-    await stage.say("ask color", context, "What is my favorite color?")
+    await stage.say("ask word", context, "What is my lucky word?")
 
 
 def check(history: History, facts: Facts) -> Finding:
     """Both turns are acknowledged and both facts are known."""
     wrong = (
         answered(history.turn("tell name"))
-        or answered(history.turn("tell color"))
+        or answered(history.turn("tell word"))
         or recalls(history.turn("ask name"), facts.name)
-        or recalls(history.turn("ask color"), facts.color)
+        or recalls(history.turn("ask word"), facts.code_word)
     )
     return wrong or proven("both facts are known")
 

@@ -40,7 +40,8 @@ def check(history: History, facts: Facts) -> Finding:
             got=turn.reply.describe(),
             curl=turn.curl,
         )
-    if history.took("look at the task"):
+    keeps = history.took("look at the task")
+    if keeps:
         look = history.last_look("look at the task")
         if not says(look.reply.text, facts.secret):
             return disproven(
@@ -49,7 +50,8 @@ def check(history: History, facts: Facts) -> Finding:
                 got=look.reply.describe(),
                 curl=look.curl,
             )
-    return proven("the answer carries what only the other agent knows, and both keep the exchange")
+    kept = ", and its task keeps it" if keeps else " (it has no task to keep it in)"
+    return proven(f"the answer carries what only the other agent knows{kept}")
 
 
 PROOF = Proof(

@@ -9,7 +9,7 @@ from holdfast.prove.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 COUNT_TO = 30
-GOOD_ENDS = frozenset({TaskState.COMPLETED, TaskState.CANCELED})
+GOOD_ENDS = frozenset({TaskState.COMPLETED, TaskState.CANCELED, TaskState.INPUT_REQUIRED})
 
 
 async def steps(stage: Stage) -> None:
@@ -19,8 +19,8 @@ async def steps(stage: Stage) -> None:
     streamed = await stage.stream("stream", context, text, cut_after=1)
     if streamed.ended or streamed.task_id is None:
         return
-    await stage.watch_task("see it end", streamed.task_id, over, stage.bounds.recovery)
-    await stage.say("ask", context, "What's my name?", within=stage.bounds.recovery)
+    await stage.watch_task("see it end", streamed.task_id, over, stage.bounds.answer)
+    await stage.say("ask", context, "What's my name?", within=stage.bounds.answer)
 
 
 def check(history: History, facts: Facts) -> Finding:

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from holdfast.prove.report.lanes import lanes
 from holdfast.prove.report.markup import Markup, join, tag
-from holdfast.prove.report.recorded import Document, Recorded, Step, counts, dicts, outcomes, text
+from holdfast.prove.report.recorded import Document, Recorded, Step, counts, dicts, outcomes, seeds, text
 from holdfast.prove.report.timeline import timeline
 
 MEANINGS = {
@@ -61,7 +61,7 @@ def _verdict(summary: Document) -> Markup:
         "target": text(target.get("name")),
         "endpoint": text(target.get("endpoint")),
         "A2A": text(summary.get("wire")),
-        "seed": text(summary.get("seed")),
+        "seed": seeds(summary),
         "started": text(summary.get("started_at")),
         "took": f"{seconds:.1f} s" if isinstance(seconds, int | float) else "",
     }

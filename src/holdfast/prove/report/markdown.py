@@ -7,7 +7,7 @@ import re
 from html import escape
 
 from holdfast.prove.report.markup import visible
-from holdfast.prove.report.recorded import Document, counts, dicts, outcomes, text
+from holdfast.prove.report.recorded import Document, counts, dicts, outcomes, seeds, text
 
 SIGNS = {"proven": "✅", "disproven": "❌", "inconclusive": "❓", "not reached": "⏭️"}
 MAX_CELL = 300
@@ -24,7 +24,7 @@ def markdown(summary: Document) -> str:
     lines = [
         f"## {_cell(text(summary.get('verdict')).upper())}: {_cell(name)}",
         "",
-        f"{_cell(counts(summary))}{took}; A2A {_cell(text(summary.get('wire')))}, --seed {text(summary.get('seed'))}.",
+        f"{_cell(counts(summary))}{took}; A2A {_cell(text(summary.get('wire')))}, --seed {_cell(seeds(summary))}.",
         "",
         "| proof | verdict | s | reason |",
         "|---|---|---:|---|",

@@ -11,8 +11,8 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.prove import replies
 from holdfast.prove.redact import mask
+from holdfast.prove.wire import replies
 
 MAX_EVENTS = 20_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -77,6 +77,12 @@ def counts(summary: Document) -> str:
     return (
         ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)) or "No proof was run"
     )
+
+
+def seeds(summary: Document) -> str:
+    """The seed of the run; the first and the last where there were several."""
+    found = [text(run.get("seed")) for run in dicts(summary.get("runs"))]
+    return f"{found[0]} to {found[-1]}" if len(found) > 1 else text(summary.get("seed"))
 
 
 def dicts(value: object) -> list[Document]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from holdfast.core import strict_json
-from holdfast.prove import replies
-from holdfast.prove.following import Following
 from holdfast.prove.report.recorded import Event, Step, dicts, text
+from holdfast.prove.wire import replies
+from holdfast.prove.wire.following import Following
 
 MAX_LINE = 240
 HEAD = frozenset({"n", "at", "proof", "step", "event"})

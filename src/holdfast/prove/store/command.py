@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import SystemClock
-from holdfast.prove import terminal
 from holdfast.prove.evidence import open_evidence, pretty
 from holdfast.prove.interrupt import cancel_on_signals
 from holdfast.prove.store import report
@@ -18,6 +17,7 @@ from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
 from holdfast.prove.store.run import Plan, Result, meet, perform
 from holdfast.prove.store.stage import Bounds
+from holdfast.prove.view import terminal
 
 
 @dataclass(frozen=True, slots=True)

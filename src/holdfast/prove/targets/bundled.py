@@ -8,10 +8,10 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.targets.process import HOST, Launch, Probe
 from holdfast.prove.targets.target import ProbeFailed
-from holdfast.prove.wire import TransportFault, Wire
+from holdfast.prove.wire.client import TransportFault, Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 COMPACT_AT = 1_000
 """Tokens: few enough that a long conversation is compacted again and again."""

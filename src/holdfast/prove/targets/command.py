@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.core.errors import InvalidInput
 from holdfast.prove.targets.probe import ask
 from holdfast.prove.targets.process import Launch, Probe
-from holdfast.prove.wire import CARD_PATHS
+from holdfast.prove.wire.client import CARD_PATHS
 
 
 def split(line: str, option: str = "--command") -> list[str]:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.prove import leash
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.targets.target import NotReady
-from holdfast.prove.wire import TransportFault, Wire
+from holdfast.prove.wire.client import TransportFault, Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 10.0
@@ -185,10 +185,13 @@ class ProcessTarget:
                 if port_answers(self._launch.port) and await self._says_ready(wire):
                     return
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
+        if port_answers(self._launch.port):
+            lacking, look = f"no 200 from {' or '.join(self._launch.ready_paths)}", "or see"
+        else:
+            lacking, look = f"nothing listens on {HOST}:{self._launch.port}", "let it listen there (see --port), or see"
         raise NotReady(
-            f"not ready {self._start_seconds:g} s after the start "
-            f"(no 200 from {' or '.join(self._launch.ready_paths)}){self._last_words()}",
-            hint=f"give it more time with --timeout, or see {self._logs[-1]}",
+            f"{lacking}, {self._start_seconds:g} s after the start{self._last_words()}",
+            hint=f"give it more time with --timeout, {look} {self._logs[-1]}",
         )
 
     async def _says_ready(self, wire: Wire) -> bool:
@@ -209,9 +212,10 @@ class ProcessTarget:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     def _last_words(self) -> str:
-        lines = self._logs[-1].read_text(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"; its last words: {last}" if last else "; its log is empty"
+        """The last line of the newest log, and the one before it where the last is only a hint, as ours write it."""
+        lines = [line.strip() for line in self._logs[-1].read_text(errors="replace").split("\n") if line.strip()]
+        last = lines[-2:] if lines and lines[-1].startswith("hint: ") else lines[-1:]
+        return f"; its last words: {'; '.join(last)}" if last else "; its log is empty"
 
 
 def free_port() -> int:

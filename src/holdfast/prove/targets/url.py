@@ -9,12 +9,12 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from holdfast.core.errors import InvalidInput
-from holdfast.prove.envelopes import WireVersion
 from holdfast.prove.redact import hide_passwords
 from holdfast.prove.targets.probe import ask
 from holdfast.prove.targets.target import NotReady
 from holdfast.prove.targets.tool import CommandFailed, run
-from holdfast.prove.wire import CARD_PATHS, TransportFault, Wire
+from holdfast.prove.wire.client import CARD_PATHS, TransportFault, Wire
+from holdfast.prove.wire.envelopes import WireVersion
 
 LOOK_EVERY_SECONDS = 0.05
 

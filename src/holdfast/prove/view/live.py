@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from holdfast.prove.terminal import printable
 from holdfast.prove.verdict import Verdict
+from holdfast.prove.view.terminal import printable
 
 DRAW_EVERY_SECONDS = 0.1
 COLOURS = {Verdict.PROVEN: "32", Verdict.DISPROVEN: "1;31", Verdict.INCONCLUSIVE: "33", Verdict.NOT_REACHED: "2"}
@@ -63,15 +63,19 @@ class View:
         self._draw()
 
     def event(self, event: dict[str, Any]) -> None:
-        """See an event of the run; a verdict ends the line of its proof."""
+        """See an event of the run: an answer ends a step, a verdict ends the line of its proof."""
         line = self._lines.get(event["proof"])
-        if event["event"] != "verdict" or line is None:
+        if line is None:
+            return
+        if event["event"] == "answer" and line.verdict is None:
+            # What waits for the restart that others are not ready for shows that its own step is done.
+            line.step = f"{event['step']}: answered"
+        if event["event"] != "verdict":
             return
         line.verdict, line.step = Verdict(event["verdict"]), str(event.get("reason", ""))
         line.ended = self._clock()
         if not self._in_place and not self._quiet:
-            took = line.seconds(line.ended)
-            self._write(f"{line.name}: {line.verdict.value}" + (f" ({took})" if took else "") + "\n")
+            self._write(f"{line.name}: {line.verdict.value}\n")
         self._draw()
 
     async def keep_drawing(self) -> None:

@@ -6,7 +6,7 @@ A task that is told whole replaces what was known of it; a piece of an artifact 
 from typing import Any
 
 from holdfast.core import TaskState
-from holdfast.prove.replies import part_texts, result_in, task_state
+from holdfast.prove.wire.replies import part_texts, result_in, task_state
 
 WRAPPERS = ("task", "message", "statusUpdate", "artifactUpdate")
 

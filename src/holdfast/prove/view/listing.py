@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.prove import terminal
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.evidence import pretty
 from holdfast.prove.own_proofs import with_own
 from holdfast.prove.proof import Proof
 from holdfast.prove.proofs import catalogue
+from holdfast.prove.view import terminal
 
 SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL"}
 

@@ -15,9 +15,9 @@ import httpx2
 
 from holdfast.core import HoldfastError
 from holdfast.core.loopback import is_here
-from holdfast.prove import envelopes
-from holdfast.prove.envelopes import FileSent, WireVersion
 from holdfast.prove.redact import hide_passwords
+from holdfast.prove.wire import envelopes
+from holdfast.prove.wire.envelopes import FileSent, WireVersion
 
 CARD_PATHS = ("/.well-known/agent-card.json", "/agent-card")
 UPLOADS_PATH = "/a2a/uploads"

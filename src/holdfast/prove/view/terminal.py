@@ -53,7 +53,7 @@ class Progress:
 def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: bool = False) -> None:
     """Print the table, the grounds of what is not proven, where it broke, the verdict and where the report is.
 
-    Quiet is without the table.
+    Quiet is without the table; what that would have said of what is not proven stands before its grounds.
     """
     broken = [found for found in summary["prerequisites"] if found["verdict"] != Verdict.PROVEN]
     outcomes = [*broken, *summary["proofs"]]
@@ -61,10 +61,14 @@ def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: boo
         rows = [_row(outcome) for outcome in outcomes]
         styles = [STYLES[Verdict(outcome["verdict"])] for outcome in outcomes]
         table(("proof", "verdict", "   s", "reason"), rows, stream, styles)
-        stream.write(_left_out(summary["left_out"]))
+        stream.write(_by_reason("left out", summary["left_out"]))
     for outcome in outcomes:
-        stream.write(grounds(outcome))
+        stream.write(_in_full(outcome) if quiet else grounds(outcome))
+    if quiet:
+        missed = {found["name"]: found["reason"] for found in outcomes if found["verdict"] == Verdict.NOT_REACHED}
+        stream.write(_by_reason("not reached", missed))
     stream.write(layers(summary.get("layers", ())))
+    stream.write(_how_to_try(summary, outcomes))
     if not quiet or summary["exit_code"] != Exit.PROVEN:
         stream.write("\n")
     _verdict_line(summary, stream)
@@ -76,6 +80,14 @@ def grounds(found: Mapping[str, Any]) -> str:
     labelled = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
     lines = [f"  {label + ':':<10}{printable(found[key])}\n" for key, label in labelled.items() if found.get(key)]
     return "".join((f"\n{found['name']}\n", *lines)) if lines else ""
+
+
+def _in_full(outcome: Mapping[str, Any]) -> str:
+    """The verdict, the reason and the grounds of what is not proven; what was not reached is told elsewhere."""
+    if outcome["verdict"] in {Verdict.PROVEN, Verdict.NOT_REACHED}:
+        return ""
+    lines = grounds(outcome).splitlines(keepends=True)[2:]
+    return "".join((f"\n{outcome['name']} is {outcome['verdict']}: {printable(outcome['reason'])}\n", *lines))
 
 
 def table(
@@ -142,12 +154,19 @@ def layers(found: Sequence[Mapping[str, Any]]) -> str:
     return "".join((f"\n{title}\n", *lines, *told)) if lines else ""
 
 
-def _left_out(reasons: Mapping[str, str]) -> str:
-    """The proofs that were left out, those with one reason on one line."""
+def _how_to_try(summary: Mapping[str, Any], outcomes: Sequence[Mapping[str, Any]]) -> str:
+    """Where commands were shown for a target that was ours and has ended: how to have one that they can be tried on."""
+    ended = summary["target"]["command"] and not summary["arguments"].get("keep_running")
+    shown = any(found["verdict"] == Verdict.DISPROVEN and found.get("curl") for found in outcomes)
+    return "\nthe target has ended; to try these commands, run again with --keep-running\n" if ended and shown else ""
+
+
+def _by_reason(what: str, reasons: Mapping[str, str]) -> str:
+    """The proofs that this happened to, those with one reason on one line."""
     lines = []
     for reason in dict.fromkeys(reasons.values()):
         names = ", ".join(name for name, own in reasons.items() if own == reason)
-        lines.append(f"left out: {names} ({reason})\n")
+        lines.append(f"{what}: {names} ({printable(reason)})\n")
     return "".join(("\n", *lines)) if lines else ""
 
 
@@ -161,7 +180,8 @@ def _verdict_line(summary: Mapping[str, Any], stream: TextIO) -> None:
     counted = Counter(outcome["verdict"] for outcome in summary["proofs"])
     counts = ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
     runs = f" and {len(summary['runs'])} runs" if "runs" in summary else ""
-    tail = f" in {summary['seconds']:.1f} s{runs}: {counts or 'nothing was checked'}"
+    left_out = f", {len(summary['left_out'])} left out" if summary["left_out"] else ""
+    tail = f" in {summary['seconds']:.1f} s{runs}: {counts or 'nothing was checked'}{left_out}"
     try:
         from rich.console import Console
         from rich.text import Text

@@ -16,10 +16,24 @@ def show_report(artifacts: Path, folder: str) -> None:
         raise InvalidInput(
             f"there is no evidence in {chosen}", hint="run `holdfast prove` first, or name a folder: --show FOLDER"
         )
+    runs = _whole_runs(chosen)
+    if runs and not (chosen / "summary.json").exists():
+        raise InvalidInput(
+            f"not all runs in {chosen} came to their end, so there is no report of the whole",
+            hint=f"the last that did: --show {runs[-1]}",
+        )
+    for run in runs:
+        report.write(run)
     page = report.write(chosen)
     sys.stdout.write(f"{page}\n")
     if sys.stdout.isatty() and _has_screen():
         webbrowser.open(page.as_uri())
+
+
+def _whole_runs(folder: Path) -> list[Path]:
+    """The folders of the runs of a --repeat that came to their end, in order; the page of the whole leads to them."""
+    found = [path.parent for path in folder.glob("run-*/summary.json") if path.parent.name[4:].isdigit()]
+    return sorted(found, key=lambda run: int(run.name[4:]))
 
 
 def _has_screen() -> bool:

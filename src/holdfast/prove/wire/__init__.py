@@ -1,0 +1,1 @@
+"""How the proof talks A2A: raw JSON over HTTP, so that nothing is smoothed over on the way."""
