@@ -11,10 +11,10 @@ from tests.support.material import numbered
 from tests.support.steps import Meanwhile, make_rich, number_of, run, short_steps, traces, verified, where
 
 from holdfast.core.errors import Corrupt, InvalidInput, LegalHold, NotFound, SessionGone
-from holdfast.store import Event, Store, deletion
+from holdfast.store import Event, Store, arrivals, deletion
 from holdfast.store.archives import purge_step
 from holdfast.store.deletion import Deletion
-from holdfast.store.retention import Policy
+from holdfast.store.retention import PAGE, Policy
 
 __all__ = ["short_steps"]
 
@@ -52,6 +52,7 @@ async def moved(store: Store, number: int) -> None:
 async def test_the_archive_says_what_the_session_was(store: Store) -> None:
     await store.keys.resolve("k", session_id="s")
     await make_rich(store, "s")
+    await store.leases.acquire("s", "w", 60_000)
     before, session = await store.read("s"), await store.sessions.get("s")
     done = await store.deletion.delete("s", reason="asked")
     assert done == await store.archives.get("s")
@@ -150,6 +151,7 @@ DAMAGE = [
     "DELETE FROM archived_events WHERE seq = 40",
     "UPDATE archived_events SET type = 'other' WHERE seq = 20",
     "UPDATE archived_events SET created_at = 1 WHERE seq = 40",
+    "UPDATE archives SET last_seq = 39",
 ]
 
 
@@ -247,19 +249,17 @@ async def test_who_reads_an_archive_while_it_is_purged_is_told_so(
                 await store.archives.purge("s")
 
 
-async def make_aged(store: Store) -> list[str]:
+async def make_aged(store: Store) -> None:
     """Five sessions of different age, each of 20 events; the oldest first."""
-    names = ["a", "b", "c", "d", "e"]
-    for age, name in enumerate(names):
+    for age, name in enumerate("abcde"):
         await store.append(name, numbered(*range(20)))
         await run(
             store, "UPDATE sessions SET updated_at = updated_at - ?2 WHERE session_id = ?1", name, 10**9 * (5 - age)
         )
-    return names
 
 
 async def test_retention_by_age_count_and_size(store: Store) -> None:
-    names = await make_aged(store)
+    await make_aged(store)
     each = (await store.sessions.get("a")).size_bytes
 
     async def doomed(**limits: int) -> list[tuple[str, str]]:
@@ -273,7 +273,11 @@ async def test_retention_by_age_count_and_size(store: Store) -> None:
     assert await doomed(max_bytes=each * 4 - 1) == [("a", "size"), ("b", "size")]
     assert await doomed(max_age_ms=45 * 10**8, max_sessions=3) == [("a", "age"), ("b", "count")]
     assert len(await doomed(max_sessions=0)) == 5
-    assert [s.session_id for s in (await store.sessions.list()).sessions] == names[::-1], "a plan changes nothing"
+    await store.sessions.hold("a", True)
+    await run(store, "UPDATE sessions SET updated_at = updated_at - ?2 WHERE session_id = ?1", "a", 10**10)
+    assert await doomed(max_sessions=2) == [("b", "count"), ("c", "count"), ("d", "count")], "what is held counts"
+    left = [session.session_id for session in (await store.sessions.list()).sessions]
+    assert left == ["e", "d", "c", "b", "a"], "a plan changes nothing"
     for limit in (-1, True, 1.5, "1"):
         with pytest.raises(InvalidInput):
             await store.retention.plan(Policy(max_sessions=limit))  # type: ignore[arg-type]
@@ -287,12 +291,29 @@ async def test_of_sessions_of_one_moment_the_first_goes_first(store: Store) -> N
     assert [one.session_id for one in plan.doomed] == ["z", "m"]
 
 
+SESSIONS_LIKE_IT = """
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1)
+    INSERT INTO sessions (tenant, session_id, agent, status, created_at, updated_at, head_seq, head_hash, document)
+    SELECT tenant, session_id || CAST(n AS TEXT), agent, status, created_at, updated_at, head_seq, head_hash, document
+    FROM sessions, numbers WHERE session_id = 's'"""
+
+
+async def test_retention_sees_all_sessions_however_many_there_are(store: Store) -> None:
+    await store.append("s", numbered(1))
+    await run(store, SESSIONS_LIKE_IT, PAGE + 2)
+    plan = await store.retention.plan(Policy(max_sessions=1))
+    assert len({one.session_id for one in plan.doomed}) == len(plan.doomed) == PAGE + 2
+    assert (await store.retention.plan(Policy(max_sessions=PAGE + 3))).doomed == []
+
+
 async def test_retention_deletes_what_the_plan_names_and_spares_what_is_held_or_leased(store: Store) -> None:
     await make_aged(store)
     await store.sessions.hold("a", True)
     await run(store, "UPDATE sessions SET updated_at = updated_at - ?2 WHERE session_id = ?1", "a", 10**10)
     await store.leases.acquire("b", "w", 60_000)
     await store.leases.release(await store.leases.acquire("c", "w", 60_000))
+    await store.leases.acquire("d", "w", 60_000)
+    await run(store, "UPDATE leases SET expires_at = 1 WHERE session_no = ?1", await number_of(store, "d"))
     plan = await store.retention.plan(Policy(max_age_ms=10**8))
     assert [one.session_id for one in plan.doomed] == ["c", "d", "e"]
     assert plan.held == ["a"]
@@ -314,6 +335,16 @@ async def test_retention_spares_what_is_used_held_leased_or_gone_since_the_plan(
     await store.deletion.delete("d")
     assert [one.session_id for one in await store.retention.run(plan)] == ["e"]
     assert len(await store.read("a")) == 21
+
+
+async def test_retention_does_not_count_what_was_deleted_or_has_not_arrived(store: Store) -> None:
+    await make_aged(store)
+    for name in ("a", "b"):
+        await store.deletion.delete(name)
+    await store.forks.workers.write(lambda tx: arrivals.begin(tx, "default", "arriving", "somebody", 0, 0), ())
+    assert (await store.retention.plan(Policy(max_sessions=3))).doomed == []
+    plan = await store.retention.plan(Policy(max_sessions=0))
+    assert [one.session_id for one in plan.doomed] == ["c", "d", "e"]
 
 
 async def test_retention_sees_its_own_tenant_only(store: Store) -> None:

@@ -434,6 +434,33 @@ async def test_an_idle_store_undoes_what_nobody_brings_any_more(store: Store) ->
     await verified(store, "s", "f")
 
 
+class HeldOn:
+    """A transaction in which the arrival says that it goes on just before the chore has its lock, as on PostgreSQL."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+    def try_lock(self, name: str) -> bool:
+        self._tx.run("UPDATE arrivals SET expires_at = ?1", self._tx.now() + arrivals.PATIENCE_MS)
+        return self._tx.try_lock(name)
+
+
+async def test_an_arrival_that_goes_on_after_all_is_not_undone(store: Store) -> None:
+    write = store.forks.workers.write
+    arriving = await write(lambda tx: arrivals.begin(tx, "default", "f", "somebody", 0, 0), ())
+
+    def expire_and_look(tx: Tx) -> None:
+        tx.run("UPDATE arrivals SET expires_at = 0")
+        arrivals.undo_step(HeldOn(tx))
+
+    await write(expire_and_look, ())
+    await write(lambda tx: arrivals.hold_on(tx, arriving), ())
+    assert await number_of(store, "f") == arriving.session_no
+
+
 async def test_progress_is_told(store: Store) -> None:
     await store.append("s", numbered(*range(20)))
     told: list[tuple[int, int]] = []

@@ -6,6 +6,7 @@ import logging
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from tests.support.children import spawn
 from tests.support.disks import RESERVE, Ballast, drop_ballast, fill, small_disk, sqlite_store, write_until_full
 from tests.support.history import History, violations
 from tests.support.material import numbered, values
+from tests.support.steps import Meanwhile, rows, run
 
 from holdfast.core.errors import StorageFull
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, arrivals, open_store
 from holdfast.store import lane as lane_module
 from holdfast.store.chores import makes_room
 from holdfast.store.engine import Tx
+from holdfast.store.store import CHORES
 
 
 async def fill_up(store: Store, prefix: str) -> list[str]:
@@ -200,6 +203,54 @@ async def test_chores_that_make_room_go_on_and_others_wait_without_a_word(
         "the store is short of room: only deletions go on",
         "the store has room again",
     ]
+
+
+HALF_DONE = """
+    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
+    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
+    SELECT digest FROM attachments"""
+
+
+async def leave_half_done(store: Store) -> None:
+    """A deletion, a purge and an import that their processes did not finish, and an attachment that nobody needs."""
+
+    class Dead(Exception):
+        pass
+
+    async def die() -> None:
+        raise Dead
+
+    for name in ("leaving", "purging"):
+        await store.append(name, numbered(*range(10)))
+    with pytest.raises(Dead):
+        await replace(store.deletion, workers=Meanwhile(store.deletion.workers, die, 1)).delete("leaving")
+    await store.deletion.delete("purging")
+    with pytest.raises(Dead):
+        await replace(store.archives, workers=Meanwhile(store.archives.workers, die, 1)).purge("purging")
+    await store.attachments.put(b"unused")
+    await run(store, "UPDATE attachments SET touched_at = 0")
+    await store.forks.workers.write(lambda tx: arrivals.begin(tx, "default", "arriving", "nobody", 0, 0), ())
+    await store.declare_all_dead()
+
+
+async def test_what_was_left_half_done_and_makes_room_is_finished_though_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
+    with small_disk(tmp_path, 4) as disk:
+        path = disk / "holdfast.db"
+        async with sqlite_store(path, reserve_bytes=RESERVE) as store:
+            await Ballast(store).make()
+            await leave_half_done(store)
+            assert len(await rows(store, HALF_DONE)) == 4
+            acked = await fill_up(store, "a")
+        async with sqlite_store(path, CHORES, reserve_bytes=RESERVE) as store:
+            async with asyncio.timeout(30):
+                while await rows(store, HALF_DONE):
+                    await asyncio.sleep(0.01)
+            assert store.engine.figures()["shortOfRoom"] is True, "or the test proves nothing"
+            assert await values(store, "s") == acked
+            assert [event.seq async for event in store.archives.events("leaving")] == list(range(1, 11))
 
 
 async def test_a_store_that_is_only_read_makes_no_reserve(sqlite_url: str) -> None:

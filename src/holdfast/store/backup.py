@@ -1,18 +1,19 @@
 """Backup: the whole store at one moment, copied while it is in use, and checked before it is called a backup.
 
 What a backup is depends on the engine: a SQLite file, or an archive of a PostgreSQL database's tables. Either is
-written beside its place, read again, and only then put there. A restore never touches a store that is there, and
-gives the new one an id of its own, so that cursors from before are refused and not misread.
+written beside its place, by one at a time, read again, and only then put there. A restore never touches a store that
+is there, and gives the new one an id of its own, so that cursors from before are refused and not misread.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.core.errors import Corrupt, InvalidInput, StoreUnavailable
-from holdfast.store.portable.durable import sync_folder
+from holdfast.core.errors import Conflict, Corrupt, InvalidInput, StoreUnavailable
+from holdfast.store.portable.durable import locked, sync_folder
 from holdfast.store.store import Store, open_store
 from holdfast.store.urls import sqlite_path
 from holdfast.store.verify import Verified
@@ -33,15 +34,18 @@ class BackedUp:
 
 
 async def back_up(store: Store, path: Path, *, told: Told | None = None) -> BackedUp:
-    """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless it is good."""
+    """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless it is good.
+
+    Conflict if another backup to this file is being made.
+    """
     tell = told or _silent
-    beside = await asyncio.to_thread(_beside, path, "a backup never overwrites: name a new file")
+    beside = await asyncio.to_thread(_Beside, path, "a backup never overwrites: name a new file")
     try:
-        await asyncio.to_thread(store.engine.copy_to, beside, lambda done, of: tell("copying", done, of))
-        sessions = await _check(store, beside, tell)
-        return BackedUp(path, await asyncio.to_thread(_put_in_place, beside, path), sessions)
+        await asyncio.to_thread(store.engine.copy_to, beside.path, lambda done, of: tell("copying", done, of))
+        sessions = await _check(store, beside.path, tell)
+        return BackedUp(path, await asyncio.to_thread(beside.put_in_place), sessions)
     finally:
-        await asyncio.to_thread(beside.unlink, missing_ok=True)
+        await asyncio.to_thread(beside.close)
 
 
 async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
@@ -51,13 +55,13 @@ async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
     if target is None:
         await asyncio.to_thread(_restore_postgres, path, url, lambda done, of: tell("restoring", done, of))
         return await open_store(url)
-    beside = await asyncio.to_thread(_beside, target, "restore beside it, or move it away first")
+    beside = await asyncio.to_thread(_Beside, target, "restore beside it, or move it away first")
     try:
-        await asyncio.to_thread(_restore_sqlite, path, beside, lambda done, of: tell("restoring", done, of))
-        await _verify_all(beside, tell)
-        await asyncio.to_thread(_put_in_place, beside, target)
+        await asyncio.to_thread(_restore_sqlite, path, beside.path, lambda done, of: tell("restoring", done, of))
+        await _verify_all(beside.path, tell)
+        await asyncio.to_thread(beside.put_in_place)
     finally:
-        await asyncio.to_thread(beside.unlink, missing_ok=True)
+        await asyncio.to_thread(beside.close)
     return await open_store(url)
 
 
@@ -79,33 +83,63 @@ def _restore_postgres(path: Path, url: str, told: Callable[[int, int], None]) ->
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove what a backup to this path left beside it when it was cut off."""
-    if path.parent.is_dir():
-        for each in path.parent.iterdir():
-            if each.name.startswith(f".{path.name}{PART}"):
-                each.unlink(missing_ok=True)
+    """Remove what a backup to this path left beside it when it was cut off, unless one is being made."""
+    if path.parent.is_dir() and _unfinished(path):
+        with contextlib.suppress(Conflict):
+            file = locked(_name_beside(path))
+            try:
+                drop_unfinished(path)
+            finally:
+                os.close(file)
 
 
-def _beside(path: Path, hint: str) -> Path:
-    """Where to write what is to stand at a path; InvalidInput if something stands there."""
-    if path.exists():
-        raise InvalidInput(f"{path} exists already", hint=hint)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}{PART}")
-        beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreUnavailable(f"cannot write to {path.parent}: {error.strerror}") from error
-    return beside
+def drop_unfinished(path: Path) -> None:
+    """The same for the process that is making it."""
+    for each in _unfinished(path):
+        each.unlink(missing_ok=True)
 
 
-def _put_in_place(beside: Path, path: Path) -> int:
-    """Let the file stand at its path, durably; its size."""
-    with beside.open("rb") as file:
-        os.fsync(file.fileno())
-    beside.rename(path)
-    sync_folder(path.parent)
-    return path.stat().st_size
+class _Beside:
+    """The file in which what is to stand at a path is written, by one at a time."""
+
+    def __init__(self, target: Path, hint: str) -> None:
+        """Conflict if another is at it, InvalidInput if something stands at the path."""
+        self._target = target
+        self.path = _name_beside(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.fdopen(locked(self.path), "wb")
+            for each in _unfinished(target):
+                if each != self.path:
+                    each.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"cannot write to {target.parent}: {error.strerror}") from error
+        if target.exists():
+            self.close()
+            raise InvalidInput(f"{target} exists already", hint=hint)
+
+    def put_in_place(self) -> int:
+        """Let the file stand at its path, durably; its size."""
+        os.fsync(self._file.fileno())
+        self.path.rename(self._target)
+        sync_folder(self._target.parent)
+        return self._target.stat().st_size
+
+    def close(self) -> None:
+        """Remove the file, unless it was put in its place, and let others write."""
+        self.path.unlink(missing_ok=True)
+        self._file.close()
+
+
+def _name_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}{PART}")
+
+
+def _unfinished(path: Path) -> list[Path]:
+    """The file beside a path that is being written, and what SQLite keeps beside that: those that are there."""
+    beside = _name_beside(path)
+    found = (beside.with_name(beside.name + suffix) for suffix in ("", "-journal", "-wal", "-shm"))
+    return [each for each in found if each.exists()]
 
 
 async def _check(store: Store, path: Path, tell: Told) -> int:
@@ -113,8 +147,7 @@ async def _check(store: Store, path: Path, tell: Told) -> int:
     if store.engine.name != "sqlite":
         from holdfast.store.postgres import backup as postgres
 
-        found = await asyncio.to_thread(postgres.check, path, lambda done, of: tell("checking", done, of))
-        return found.get("sessions", 0)
+        return await asyncio.to_thread(postgres.check, path, lambda done, of: tell("checking", done, of))
     return await _verify_all(path, tell)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, StoreUnavailable
-from holdfast.store.backup import BackedUp, back_up, remove_unfinished
+from holdfast.store.backup import BackedUp, back_up, drop_unfinished, remove_unfinished
 from holdfast.store.store import open_store
 
 NICE = 10
@@ -114,7 +114,7 @@ async def _made(order: Order) -> dict[str, Any]:
 def _until_alone(order: Order) -> None:
     """End everything once whoever asked is gone."""
     sys.stdin.read()
-    remove_unfinished(order.path)
+    drop_unfinished(order.path)
     os._exit(1)
 
 

@@ -10,7 +10,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 Count = Annotated[int, Meta(ge=0, lt=2**48)]
 Seq = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 SessionStatus = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]

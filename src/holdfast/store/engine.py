@@ -241,7 +241,7 @@ class Engine(Protocol):
         ...
 
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
-        """Copy the store, as it is at one moment, to a new file; blocks, and tells how much is done, of how much."""
+        """Copy the store, as it is at one moment, to a new or empty file; blocks, and tells how far it is."""
         ...
 
     def figures(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Export: sessions as one portable archive, byte for byte.
 
 Each session is exported up to the head it had when its turn came. Its log only grows, so what is written is a whole
-session however many writers go on meanwhile. The same content gives the same archive.
+session however many writers go on meanwhile. Small sessions are read many at a time: between two reads others have
+their turn, which costs more than the read. The same content gives the same archive.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from holdfast.store.keys import routes_to
 from holdfast.store.memory_rows import Name
 from holdfast.store.part import Part
 from holdfast.store.portable import ArchiveWriter, SessionHeader, SessionWriter, Totals, write_archive
-from holdfast.store.reading import Head, existing_head, stretch
+from holdfast.store.reading import STRETCH_BYTES, Head, existing_head, stretch
 from holdfast.store.rows import GET_USES
 
 PAGE = 500
@@ -37,10 +38,23 @@ Told = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Taken:
+    """A session, its attachments, and the first of its events."""
+
     head: Head
     header: SessionHeader
     digests: tuple[str, ...]
+    events: list[Event]
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all of its events."""
+        return len(self.events) == self.head.seq
+
+    def write(self, archive: ArchiveWriter) -> None:
+        """Put a whole session into the archive."""
+        with archive.session(self.header) as session:
+            _add(session, self.events)
 
 
 class Exporting(Part):
@@ -61,18 +75,14 @@ class Exporting(Part):
         """The same into an archive that is open; it is complete when this returns."""
         digests: set[str] = set()
         chosen = None if session_ids is None else sorted({check_session_id(each) for each in session_ids})
-        async for session_id in self._ids() if chosen is None else _each(chosen):
-            try:
-                found = await self.workers.read(lambda tx, name=session_id: self._find(tx, name))  # type: ignore[misc]
-            except (NotFound, SessionGone):
-                if chosen is not None:
-                    raise
-                continue  # deleted since it was listed
-            if told is not None:
-                told(session_id, found.head.seq)
-            with archive.session(found.header) as session:
-                await self._events(session, session_id, found.head)
-            digests.update(found.digests)
+        async for listed in self._ids() if chosen is None else _at_once(chosen):
+            left = listed
+            while left:
+                taken = await self.workers.read(partial(self._take, session_ids=left, known=chosen is None))
+                left = left[len(taken) :]
+                sessions = [session for session in taken if session is not None]
+                digests.update(digest for session in sessions for digest in session.digests)
+                await self._write(archive, sessions, told or _nobody)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
         for digest in sorted(digests):
             with tempfile.SpooledTemporaryFile(SPOOL) as spool:
@@ -84,20 +94,34 @@ class Exporting(Part):
             await self._memories(archive)
         return await asyncio.to_thread(archive.close)
 
-    async def _events(self, session: SessionWriter, session_id: str, head: Head) -> None:
-        after = 0
+    async def _write(self, archive: ArchiveWriter, sessions: list[_Taken], told: Told) -> None:
+        """Put sessions into the archive; of the last, what is left is read in pages."""
+
+        def write() -> None:
+            for session in sessions:
+                if session.whole:
+                    session.write(archive)
+
+        for session in sessions:
+            told(session.header.session_id, session.head.seq)
+        await asyncio.to_thread(write)
+        for session in sessions:
+            if not session.whole:
+                with archive.session(session.header) as writer:
+                    await asyncio.to_thread(_add, writer, session.events)
+                    await self._rest(writer, session)
+
+    async def _rest(self, writer: SessionWriter, session: _Taken) -> None:
+        after = session.events[-1].seq
 
         def next_page(tx: Tx) -> list[Event]:
-            existing_head(tx, self.tenant, session_id)  # SessionGone, rather than a gap, if it was deleted meanwhile
-            return stretch(tx, head, after, None, PAGE).events
+            # SessionGone, rather than a gap, if it was deleted meanwhile
+            existing_head(tx, self.tenant, session.header.session_id)
+            return stretch(tx, session.head, after, None, PAGE).events
 
-        def add(events: list[Event]) -> None:
-            for event in events:
-                session.event(event)
-
-        while after < head.seq:
+        while after < session.head.seq:
             page = await self.workers.read(next_page)
-            await asyncio.to_thread(add, page)
+            await asyncio.to_thread(_add, writer, page)
             after = page[-1].seq
 
     async def _memories(self, archive: ArchiveWriter) -> None:
@@ -115,25 +139,54 @@ class Exporting(Part):
                 return
             after = last
 
-    async def _ids(self) -> AsyncIterator[str]:
+    async def _ids(self) -> AsyncIterator[list[str]]:
         after = ""
         while True:
             rows = await self.workers.read(lambda tx, after=after: tx.all(NEXT, self.tenant, after, PAGE))  # type: ignore[misc]
-            for row in rows:
-                yield row[0]
+            yield [row[0] for row in rows]
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
 
-    def _find(self, tx: Tx, session_id: str) -> _Found:
+    def _take(self, tx: Tx, session_ids: list[str], known: bool) -> list[_Taken | None]:
+        """The first of these sessions, as many as make a page, the last perhaps in part.
+
+        None stands for one that was deleted since it was listed; one that was asked for by name is missed.
+        """
+        taken: list[_Taken | None] = []
+        events = size = 0
+        for session_id in session_ids:
+            try:
+                session = self._first(tx, session_id)
+            except (NotFound, SessionGone):
+                if not known:
+                    raise
+                taken.append(None)
+                continue
+            taken.append(session)
+            events, size = events + len(session.events), size + session.head.size
+            if events >= PAGE or size >= STRETCH_BYTES or not session.whole:
+                break
+        return taken
+
+    def _first(self, tx: Tx, session_id: str) -> _Taken:
         head = existing_head(tx, self.tenant, session_id)
         times = tx.one(HEADER, head.session_no)
         assert times is not None
         routes = tuple(routes_to(tx, head.session_no))
         header = SessionHeader(session_id, times[0], times[1], head.seq, head.hash, routes)
-        return _Found(head, header, tuple(row[0] for row in tx.all(GET_USES, head.session_no)))
+        digests = tuple(row[0] for row in tx.all(GET_USES, head.session_no))
+        return _Taken(head, header, digests, stretch(tx, head, 0, None, PAGE).events)
 
 
-async def _each(names: list[str]) -> AsyncIterator[str]:
-    for name in names:
-        yield name
+def _add(writer: SessionWriter, events: list[Event]) -> None:
+    for event in events:
+        writer.event(event)
+
+
+async def _at_once(names: list[str]) -> AsyncIterator[list[str]]:
+    yield names
+
+
+def _nobody(session_id: str, events: int) -> None:
+    """Told to nobody."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.core import Event
+from holdfast.core import Event, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
@@ -58,7 +58,11 @@ class Importing(Part):
     engine: Engine
 
     async def archive(self, path: Path, *, told: Told | None = None) -> Imported:
-        """Import everything that an archive holds; BadArchive or Conflict before anything is written."""
+        """Import everything that an archive holds; BadArchive or Conflict before anything is written.
+
+        Only a task whose id another session here has is found later, when its session is to be shown: that one is
+        not imported, and those before it are, whole.
+        """
         reader = await asyncio.to_thread(ArchiveReader, path)
         with reader:
             await asyncio.to_thread(check, reader)
@@ -67,6 +71,7 @@ class Importing(Part):
     async def _import(self, reader: ArchiveReader, told: Told | None) -> Imported:
         done = Imported()
         there = await self._there(reader)
+        await self._check_memories(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
         async for attachment in _each(reader.attachments()):
             await attachments.put(_pieces(attachment.chunks), expected_digest=attachment.digest)
@@ -109,6 +114,12 @@ class Importing(Part):
                 sessions=conflicts[:100],
             )
         return found
+
+    async def _check_memories(self, reader: ArchiveReader) -> None:
+        """Conflict if a memory is here with another history."""
+        async for line in _each(reader.memories()):
+            memory = memory_lines.decode(line)
+            await self.workers.read(lambda tx, memory=memory: memory_lines.is_there(tx, self.tenant, memory))  # type: ignore[misc]
 
     def _compare(self, tx: Tx, header: SessionHeader) -> bool | None:
         """Whether the session is here with this log; None if it is not here at all."""
@@ -178,7 +189,8 @@ class Importing(Part):
 
 
 def check(reader: ArchiveReader) -> None:
-    """Read all of an archive; BadArchive if anything in it could not be imported."""
+    """Read all of an archive; BadArchive if anything in it could not be imported, or not be exported again."""
+    missing: dict[str, SessionHeader] = {}
     for session in reader.sessions():
         names: set[tuple[str, str]] = set()
         for event in session.events:
@@ -191,11 +203,21 @@ def check(reader: ArchiveReader) -> None:
                     raise _bad(session.header, f"event {event.seq} has the {what} of an earlier one")
                 if name is not None:
                     names.add((what, name))
+            if event.type == types.ATTACHMENT_ADDED and event.erased is None:
+                missing.setdefault(strict_json.parse(event.payload)["digest"], session.header)
     for attachment in reader.attachments():
+        missing.pop(attachment.digest, None)
         for _ in attachment.chunks:
             pass
+    for digest, header in missing.items():
+        raise _bad(header, f"it has attachment {digest}, whose bytes are not in the archive")
+    last = ("", "")
     for line in reader.memories():
-        memory_lines.decode(line)
+        memory = memory_lines.decode(line)
+        name_of = (memory.namespace, memory.key)
+        if name_of <= last:
+            raise BadArchive(f"memory {memory.key!r} is there twice, or out of order", reason="memory")
+        last = name_of
 
 
 def _bad(header: SessionHeader, message: str) -> BadArchive:

@@ -1,14 +1,20 @@
-"""A memory with all its versions as one line of an archive, and back."""
+"""A memory with all its versions as one line of an archive, and back.
 
-from typing import Any
+What a line says is believed only if the store could have written it: anything else is refused before it is put.
+"""
+
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from holdfast.core import strict_json
-from holdfast.core.errors import BadArchive, Conflict, InvalidJson
-from holdfast.core.ids import TimeOrderedIds
+from holdfast.core.errors import BadArchive, Conflict, InvalidInput
+from holdfast.core.ids import TimeOrderedIds, check_name
+from holdfast.store.bodies import Digest
 from holdfast.store.engine import TextSql, Tx
 from holdfast.store.indexing import index_memory
+from holdfast.store.memories import MAX_VALUE
 from holdfast.store.memory_rows import (
     ADVANCE,
     INSERT,
@@ -22,6 +28,9 @@ from holdfast.store.memory_rows import (
     find,
     history,
 )
+from holdfast.store.prepare import LAST_MS
+
+Time = Annotated[int, Meta(ge=0, le=LAST_MS)]
 
 NAMES = """
     SELECT namespace, key FROM memories
@@ -36,11 +45,11 @@ class VersionLine(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """One version: `value` is its JSON text, absent if it forgets or was erased."""
 
     version: int
-    created_at: int
+    created_at: Time
     source: str | None
-    digest: str | None
+    digest: Digest | None
     value: str | None
-    erased_at: int | None
+    erased_at: Time | None
 
 
 class MemoryLine(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -69,22 +78,34 @@ def decode(line: bytes) -> MemoryLine:
     """The memory that a line says, or BadArchive."""
     try:
         memory = _decode(line)
-        for number, version in enumerate(memory.versions, 1):
-            if version.version != number or not _intact(version):
-                raise _bad(f"version {number} of memory {memory.key!r} is not what its digest says")
-    except (msgspec.ValidationError, msgspec.DecodeError, InvalidJson, ValueError) as error:
+        _check_names(memory)
+        intact = [_intact(version) for version in memory.versions]
+    except (ValueError, InvalidInput) as error:
         raise _bad(f"a memory's line cannot be understood: {error}") from None
+    for number, version in enumerate(memory.versions, 1):
+        if version.version != number or not intact[number - 1]:
+            raise _bad(f"version {number} of memory {memory.key!r} is not what its digest says")
+    if not memory.versions or memory.live != (memory.versions[-1].value is not None):
+        raise _bad(f"memory {memory.key!r} is not what its last version says")
     return memory
+
+
+def is_there(tx: Tx, tenant: str, line: MemoryLine) -> bool:
+    """Whether just this memory is there, as long or longer; Conflict if another one is."""
+    name = Name(tenant, line.namespace, line.key)
+    if find(tx, name) is None:
+        return False
+    there = [(version.digest, version.created_at) for version in history(tx, name)]
+    if there[: len(line.versions)] != [(version.digest, version.created_at) for version in line.versions]:
+        raise Conflict(f"there is another memory {line.key!r} in {line.namespace!r} already", key=line.key)
+    return True
 
 
 def put(tx: Tx, text: TextSql, tenant: str, line: MemoryLine) -> bool:
     """Keep a memory that is not there; False if just this one is. Conflict if another one is."""
+    if is_there(tx, tenant, line):
+        return False
     name = Name(tenant, line.namespace, line.key)
-    if find(tx, name) is not None:
-        there = [(version.digest, version.created_at) for version in history(tx, name)]
-        if there[: len(line.versions)] == [(version.digest, version.created_at) for version in line.versions]:
-            return False
-        raise Conflict(f"there is another memory {line.key!r} in {line.namespace!r} already", key=line.key)
     tx.run(INSERT, *name)
     memory_no = existing(tx, name).memory_no
     ids = TimeOrderedIds()
@@ -98,8 +119,8 @@ def put(tx: Tx, text: TextSql, tenant: str, line: MemoryLine) -> bool:
     tx.run(ADVANCE, memory_no, len(line.versions), int(line.live))
     for key, number in line.keys:
         tx.run(INSERT_KEY, memory_no, key, number)
-    last = line.versions[-1].value if line.versions else None
-    if line.live and last is not None:
+    last = line.versions[-1].value
+    if last is not None:
         index_memory(tx, text, tenant, memory_no, last.encode())
     return True
 
@@ -114,11 +135,29 @@ def _version_line(version: MemoryVersion) -> VersionLine:
     return VersionLine(version.version, version.created_at, version.source, version.digest, value, version.erased_at)
 
 
+def _check_names(memory: MemoryLine) -> None:
+    """InvalidInput unless every text that becomes a name is one, and every key is of a version, once."""
+    check_name(memory.namespace, "a namespace")
+    check_name(memory.key, "a memory's key")
+    for version in memory.versions:
+        if version.source is not None:
+            check_name(version.source, "a memory's source")
+    for key, number in memory.keys:
+        check_name(key, "an idempotency key")
+        if not 1 <= number <= len(memory.versions):
+            raise InvalidInput(f"an idempotency key of version {number}, which there is not")
+    if len({key for key, _ in memory.keys}) < len(memory.keys):
+        raise InvalidInput("an idempotency key is there twice")
+
+
 def _intact(version: VersionLine) -> bool:
+    """Whether a version is one that was put, forgets, or was erased; InvalidInput if its value is none."""
     if version.value is None:
-        return version.digest is None or version.erased_at is not None
-    strict_json.check(version.value.encode())
-    return digest_of(version.value.encode()).hex() == version.digest
+        return (version.digest is None) == (version.erased_at is None)
+    value = strict_json.check(version.value.encode())
+    if len(value) > MAX_VALUE:
+        raise InvalidInput(f"a memory's value of {len(value)} bytes is more than {MAX_VALUE}")
+    return version.erased_at is None and digest_of(value).hex() == version.digest
 
 
 def _bad(message: str) -> BadArchive:

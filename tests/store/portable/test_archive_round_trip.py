@@ -1,5 +1,6 @@
 """What goes into an archive comes out of it byte for byte, and the same content gives the same archive."""
 
+import asyncio
 import fcntl
 import hashlib
 import io
@@ -27,6 +28,7 @@ from tests.store.portable.sample_archives import (
     sealed,
     written,
 )
+from tests.store.syncs import noted
 
 from holdfast.core import Event, strict_json
 from holdfast.core.errors import Conflict, Corrupt, InvalidInput, InvalidJson, TooLarge
@@ -211,10 +213,21 @@ def test_a_file_that_was_finished_between_opening_and_locking_is_not_touched(
         assert path.read_bytes() == b"of another writer"
 
 
-def test_an_error_of_the_callers_own_stays_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionResetError), write_archive(tmp_path / "a"):
-        raise ConnectionResetError
+@pytest.mark.parametrize("error", [ConnectionResetError, KeyboardInterrupt, asyncio.CancelledError])
+def test_an_error_of_the_callers_own_stays_its_own(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), write_archive(tmp_path / "a"):
+        raise error
     assert not list(tmp_path.iterdir())
+
+
+def test_an_archive_is_on_the_disk_before_it_has_its_name_and_its_name_is_before_this_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = noted(monkeypatch)
+    with write_archive(tmp_path / "a"):
+        assert steps == []
+    size = (tmp_path / "a").stat().st_size
+    assert steps == [("sync", tmp_path / "a.tmp", size), ("rename", tmp_path / "a", size), ("sync", tmp_path, 0)]
 
 
 def test_a_broken_log_is_not_archived() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.store.portable.sample_archives import log
+from tests.store.syncs import noted
 
 from holdfast.core import Event, NewEvent, Session, State, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput
@@ -185,6 +186,19 @@ def test_a_long_last_line_is_found(tmp_path: Path) -> None:
         file.write(b"y" * 200_000)
     export(tmp_path, events)
     assert [line["seq"] for line in lines(tmp_path / "sessions" / "s1" / ACTIONS)] == [1, 2, 3]
+
+
+def test_lines_are_on_the_disk_before_any_document_and_the_one_that_counts_them_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = noted(monkeypatch)
+    export(tmp_path, mixed())
+    path = tmp_path / "sessions" / "s1"
+    sizes = {name: (path / name).stat().st_size for name in (ACTIONS, RESPONSES)}
+    assert sorted(steps[:2]) == [("sync", path / name, size) for name, size in sizes.items()]
+    named = [step.path.name for step in steps if step.what == "rename"]
+    assert (len(named), named[-1]) == (4, "metadata.json")
+    assert steps[-1] == ("sync", path.parent, 0), "the folder's own name"
 
 
 def test_one_writer_at_a_time_in_order_and_never_through_a_link(tmp_path: Path) -> None:

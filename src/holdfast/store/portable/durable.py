@@ -40,7 +40,7 @@ def replacing(path: Path) -> Iterator[Output]:
     """
     temporary = path.with_name(path.name + ".tmp")
     with writing(path):
-        file = os.fdopen(_locked(temporary), "wb")
+        file = os.fdopen(locked(temporary), "wb")
     try:
         out = Output(path, file)
         yield out
@@ -87,8 +87,8 @@ def lock(file: int, path: Path) -> None:
         raise Conflict(f"{path} is being written by another process", path=str(path)) from None
 
 
-def _locked(path: Path) -> int:
-    """The file, empty and locked; its name is still its own when this returns."""
+def locked(path: Path) -> int:
+    """The file, empty and locked until it is closed; its name is still its own when this returns. Conflict."""
     while True:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:

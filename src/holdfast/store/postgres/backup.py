@@ -1,8 +1,8 @@
 """A PostgreSQL store as one file: its tables, copied in one snapshot while others write, and put back.
 
 The file is a ZIP with `backup.json` first and a member of COPY text for each table; the last member, `manifest.json`,
-has each table's rows and SHA-256. Two things are not copied: transaction ids, which mean nothing in another cluster,
-and the words of events, which are indexed again.
+has each table's rows and SHA-256, and how many sessions there are. Two things are not copied: transaction ids, which
+mean nothing in another cluster, and the words of events, which are indexed again.
 """
 
 import hashlib
@@ -38,16 +38,19 @@ TABLES = """
 COLUMNS = """
     SELECT a.attname, a.attidentity::text FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+SESSIONS = "SELECT count(*) FROM sessions WHERE life = 'live'"
 PARENTS_FIRST = ("schema_meta", "sessions", "archives", "attachments", "memories")
 AGAIN = "UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events'"
 SET_ID = "UPDATE schema_meta SET value = $1 WHERE key = 'store_id'"
 
 
 def copy(url: str, target: Path, told: Progress) -> None:
-    """Copy the store as it is now to a new file."""
+    """Copy the store as it is now to a new or empty file."""
+    if target.exists() and target.stat().st_size:
+        raise InvalidInput(f"{target} is not empty")
+    target.touch(mode=0o600)
     listed: list[dict[str, Any]] = []
-    with connect(url) as connection, zipfile.ZipFile(target, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        target.chmod(0o600)
+    with connect(url) as connection, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         schema = version_of(PostgresTx(connection), "postgres")
         archive.writestr(ABOUT, strict_json.dump({"format": FORMAT, "version": 1, "schema": schema}))
@@ -67,22 +70,22 @@ def copy(url: str, target: Path, told: Progress) -> None:
                     member.write(block)
             about = {"table": table, "columns": columns, "rows": rows, "size": size, "sha256": digest.hexdigest()}
             listed.append(about)
+        sessions = connection.execute(SESSIONS).fetchall()[0][0]
         connection.execute("COMMIT")
-        archive.writestr(MANIFEST, strict_json.dump({"tables": listed}))
+        archive.writestr(MANIFEST, strict_json.dump({"tables": listed, "sessions": sessions}))
         told(len(tables), len(tables))
 
 
-def check(path: Path, told: Progress) -> dict[str, int]:
-    """The rows of each table, if the file is whole; Corrupt if not."""
-    found: dict[str, int] = {}
+def check(path: Path, told: Progress) -> int:
+    """How many sessions there are, without those that were deleted, if the file is whole; Corrupt if not."""
     with _opened(path) as archive:
-        tables = _manifest(archive)
+        manifest = _manifest(archive)
+        tables = manifest["tables"]
         for done, table in enumerate(tables):
             told(done, len(tables))
             for _ in _member(archive, table):
                 pass
-            found[table["table"]] = table["rows"]
-    return found
+        return int(manifest.get("sessions", 0))
 
 
 def restore(path: Path, url: str, told: Progress) -> None:
@@ -101,7 +104,7 @@ def _restore(path: Path, url: str, told: Progress) -> None:
                 f"the backup has schema {about.get('schema')}, this Holdfast needs {newest('postgres')}",
                 hint="restore with the Holdfast version that made it, then start this one on it",
             )
-        tables = _manifest(archive)
+        tables = _manifest(archive)["tables"]
         tables.sort(key=lambda each: PARENTS_FIRST.index(each["table"]) if each["table"] in PARENTS_FIRST else 99)
         connection.execute("BEGIN")
         tx = PostgresTx(connection)
@@ -164,10 +167,10 @@ def _opened(path: Path) -> zipfile.ZipFile:
         raise Corrupt(f"the backup cannot be read: {error}") from None
 
 
-def _manifest(archive: zipfile.ZipFile) -> list[dict[str, Any]]:
+def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
-        found: list[dict[str, Any]] = strict_json.parse(archive.read(MANIFEST))["tables"]
-        expected = {ABOUT, MANIFEST, *(f"{each['table']}.copy" for each in found)}
+        found: dict[str, Any] = strict_json.parse(archive.read(MANIFEST))
+        expected = {ABOUT, MANIFEST, *(f"{each['table']}.copy" for each in found["tables"])}
         if set(archive.namelist()) != expected or len(archive.namelist()) != len(expected):
             raise Corrupt("the backup's members are not those of its manifest")
         return found

@@ -16,7 +16,7 @@ SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
 
 
 def copy(source: Path, target: Path, told: Progress) -> None:
-    """Copy the store as it is now to a new file that stands alone.
+    """Copy the store as it is now to a new or empty file that stands alone.
 
     The snapshot is held until the copy is done, and the write-ahead log grows meanwhile: see the log's bound.
     """
@@ -56,8 +56,8 @@ def is_backup(path: Path) -> bool:
 
 
 def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
-    if target.exists():
-        raise InvalidInput(f"{target} exists already")
+    if target.exists() and target.stat().st_size:
+        raise InvalidInput(f"{target} is not empty")
     target.touch(mode=0o600)
     made = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
