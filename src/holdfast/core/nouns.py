@@ -67,7 +67,7 @@ class Session:
     tags: tuple[str, ...] = ()
     initial: Any = None
     final: dict[str, Any] | None = None
-    """How it ended: status, outcome, response and the time."""
+    """How it ended, or was opened again: status, outcome, response and the time."""
     lineage: dict[str, Any] = field(default_factory=dict)
     """Where it came from and went: parentSession, forkedFrom, previousSession, nextSession."""
     held: bool = False

@@ -273,7 +273,7 @@ def as_session(row: Row) -> Session:
         metadata=document.get("metadata", {}),
         tags=tuple(document.get("tags", ())),
         initial=document.get("initial"),
-        final=None if status == "active" else document.get("final"),
+        final=document.get("final"),
         lineage={name: document[name] for name in LINEAGE if name in document},
         held=bool(row[9]),
         size_bytes=row[10],
