@@ -23,9 +23,11 @@ EVENT = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id
 COLUMNS = f"{EVENT}, p.hash"
 SOURCE = """
     FROM transcript_events e
-    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
-    LEFT JOIN transcript_events p ON p.session_no = e.session_no AND p.seq = e.seq - 1
+    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no + 0
+    LEFT JOIN transcript_events p ON p.session_no = e.session_no + 0 AND p.seq = e.seq - 1
     WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"""
+"""The zeros keep PostgreSQL from knowing the session's number on both sides of a join. While its statistics do not know
+the session yet, it would take that for enough, and read the whole log again for each event."""
 FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"
 BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
 SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"

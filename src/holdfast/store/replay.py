@@ -16,8 +16,9 @@ from holdfast.store.reading import Head
 KNOWN = """
     SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, e.payload, e.erased
     FROM transcript_event_identities i
-    JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq
+    JOIN transcript_events e ON e.session_no = i.session_no + 0 AND e.seq = i.seq
     WHERE i.session_no = ?1 AND i.{column} IN ({marks})"""
+"""The zero is explained where the log is read."""
 
 
 class Known(NamedTuple):
