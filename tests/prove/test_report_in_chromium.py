@@ -11,7 +11,8 @@ from tests.support.chromium import Chromium
 from holdfast.prove import report
 
 PROGRAM = chromium.find()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="NOT RUN: there is no Chromium, so no page was looked at")
+NO_CHROMIUM = "NOT RUN: no page was looked at, as there is no Chromium (scripts/chromium-here)"
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_CHROMIUM)
 
 PHONE = 360
 BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).reduce((sum, v) => sum + Number(v), 0)"
