@@ -106,7 +106,8 @@ class Lives:
                 self._said(program.stdout.readline())
             program.kill()
             for line in program.stdout:
-                self._said(line)
+                if line.endswith("\n"):  # else it was killed while it said so
+                    self._said(line)
         # What was written when it died counts too, although it could not say so any more.
         for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
             for entry in path.read_bytes().split(b"\n")[:-1]:

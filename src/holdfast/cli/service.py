@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from holdfast.store.lock import StoreLock
 
 QUICK_SECONDS = 30.0
+CLOSE_SECONDS = 0.5
+"""Who leaves a feed does not read what is under way to the end, and so may never see that the other has closed it."""
 MAX_MESSAGE = 64 * 1024 * 1024
 AGAIN_SECONDS = 0.5
 TENANT = "Holdfast-Tenant"
@@ -109,6 +111,7 @@ class Service:
         options: dict[str, Any] = {
             "max_size": MAX_MESSAGE,
             "open_timeout": QUICK_SECONDS,
+            "close_timeout": CLOSE_SECONDS,
             "proxy": None,
             "additional_headers": self._headers,
         }

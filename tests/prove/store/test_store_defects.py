@@ -11,9 +11,13 @@ from holdfast.prove.store.clauses import contract
 SMALL = ("--cycles", "8", "--events", "1000", "--seed", "5", "--json")
 
 
-def test_a_correct_store_is_proven_in_every_clause(tmp_path: Path) -> None:
-    done = put("--adapter", little("Little"), *SMALL, artifacts=tmp_path)
-    assert done.verdicts() == dict.fromkeys(contract(), "proven"), done.stdout
+RACES = ("concurrent", "long-session", "prefix", "stale-state", "stale-writer")
+
+
+@pytest.mark.parametrize("clauses", [RACES, pytest.param(tuple(contract()), marks=pytest.mark.long)])
+def test_a_correct_store_is_proven(clauses: tuple[str, ...], tmp_path: Path) -> None:
+    done = put("--adapter", little("Little"), "--only", ",".join(clauses), *SMALL, artifacts=tmp_path)
+    assert done.verdicts() == dict.fromkeys(clauses, "proven"), done.stdout
     assert done.exit_code == 0
 
 

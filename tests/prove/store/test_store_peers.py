@@ -22,17 +22,19 @@ KEPT_BY = {"openai_agents_sqlite", "langgraph_sqlite", "adk_sqlite", "adk_databa
 @pytest.mark.skipif(not PYTHON.exists(), reason="NOT RUN: other people's stores need `make peers` first")
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_is_what_the_page_says(name: str, tmp_path: Path) -> None:
-    adapter = str(ROOT / "examples" / "stores" / f"{name}.py")
-    done = put(
-        *("--adapter", adapter, "--cycles", "6", "--events", "1000", "--timeout", "240", "--json"),
-        artifacts=tmp_path,
-        python=str(PYTHON),
-        timeout=900,
-    )
-    verdicts = done.verdicts()
-    assert done.exit_code == 1
-    assert {clause for clause in PEERS[name] if verdicts[clause] != "disproven"} == set()
+    def peer(*options: str) -> dict[str, str]:
+        adapter = str(ROOT / "examples" / "stores" / f"{name}.py")
+        options = ("--adapter", adapter, "--events", "1000", "--timeout", "240", "--json", *options)
+        done = put(*options, artifacts=tmp_path, python=str(PYTHON), timeout=900)
+        assert done.exit_code == 1
+        return done.verdicts()
+
+    verdicts = peer("--cycles", "6")
     assert (verdicts["kept"] == "proven") == (name in KEPT_BY)
+    # A race that nobody lost in a few rounds is run for longer.
+    if unseen := [clause for clause in PEERS[name] if verdicts[clause] != "disproven"]:
+        again = peer("--only", ",".join(unseen), "--cycles", "60")
+        assert {clause for clause in unseen if again[clause] != "disproven"} == set()
 
 
 def test_every_peer_that_ships_an_adapter_is_run() -> None:

@@ -173,7 +173,8 @@ class Runtime:
         """Fail what was running when the last process ended: nobody is at work on it."""
         for task in list(self.tasks.values()):
             if task.state.running:
-                self.finish(task, TaskState.FAILED, "Interrupted by a restart.")
+                before = list(self.histories[self.history_key(task)])
+                self.finish(task, TaskState.FAILED, "Interrupted by a restart.", before)
 
     def apply(self, entry: Entry) -> None:
         """Change what is in memory as the entry says."""
