@@ -35,6 +35,16 @@ async def state(store: Store) -> TaskState:
     return (await store.tasks.get("t")).state
 
 
+async def end_of(store: Store) -> TaskState:
+    """How the turn ends, once it does."""
+
+    async def ended() -> bool:
+        return (await state(store)).terminal
+
+    await until(ended)
+    return await state(store)
+
+
 async def test_it_is_begun_again_and_knows_it(store: Store, tmp_path: Path) -> None:
     await left_behind(store)
     agent = Conducted()
@@ -61,11 +71,7 @@ async def test_its_session_is_interrupted_until_it_is_at_work_again(store: Store
     agent = Conducted()
     agent.put("answered", None)
     async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
-
-        async def ended() -> bool:
-            return (await state(store)).terminal
-
-        await until(ended)
+        await end_of(store)
     assert await marks(store) == ["interrupted", "active"]
     assert (await store.sessions.get("s")).status == "active"
     assert (await store.verification.session("s")).problem is None
@@ -75,11 +81,7 @@ async def test_its_session_has_failed_and_is_active_again_with_the_next_turn(sto
     await left_behind(store)
     agent = Conducted()
     async with running(store, agent, alone=True) as client:
-
-        async def failed() -> bool:
-            return await state(store) is TaskState.FAILED
-
-        await until(failed)
+        assert await end_of(store) is TaskState.FAILED
         session = await store.sessions.get("s")
         assert session.status == "failed"
         assert session.final is not None
@@ -97,11 +99,7 @@ async def test_without_leave_it_fails_and_its_followers_end(store: Store) -> Non
     await left_behind(store)
     agent = Conducted()
     async with running(store, agent, alone=True):
-
-        async def failed() -> bool:
-            return await state(store) is TaskState.FAILED
-
-        await until(failed)
+        assert await end_of(store) is TaskState.FAILED
     assert agent.turns == []
 
 
@@ -111,11 +109,7 @@ async def test_it_is_begun_three_times_more_at_most(store: Store, tries: int, be
     agent = Conducted()
     agent.put("answered", None)
     async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
-
-        async def ended() -> bool:
-            return (await state(store)).terminal
-
-        await until(ended)
+        await end_of(store)
     assert await state(store) is (TaskState.COMPLETED if begun else TaskState.FAILED)
     assert len(agent.turns) == begun
     assert records.tries(await store.tasks.get("t")) == tries + begun
@@ -125,11 +119,7 @@ async def test_after_the_agent_has_said_something_it_is_not_begun_again(store: S
     await left_behind(store, said(Role.AGENT, "a first result"))
     agent = Conducted()
     async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
-
-        async def failed() -> bool:
-            return await state(store) is TaskState.FAILED
-
-        await until(failed)
+        assert await end_of(store) is TaskState.FAILED
     assert agent.turns == []
 
 

@@ -121,6 +121,17 @@ def never_cut(streamed: Streamed) -> Finding:
     )
 
 
+def never_caught(accepted: Turn, look: Look | None) -> Finding:
+    """The turn was over before it was seen running, so the claim could not be put to the test."""
+    return inconclusive(
+        "no turn could be caught while it was running",
+        expected=f"a task that is working while “{accepted.said}” is under way",
+        got=look.reply.describe_task() if look else accepted.reply.describe(),
+        curl=look.curl if look else accepted.curl,
+        hint="the target must answer a send that does not wait with a task, and show it to get-task",
+    )
+
+
 def in_progress(reply: Reply) -> bool:
     """Whether the task in a reply is being worked on."""
     return not reply.error and reply.state is not None and reply.state.running

@@ -150,9 +150,16 @@ class History:
         """The stream of a step."""
         return next(entry for entry in self.entries if isinstance(entry, Streamed) and entry.step == step)
 
+    def look(self, step: str) -> Look | None:
+        """The newest sight of a task in a step, if it was taken."""
+        looks = (entry for entry in reversed(self.entries) if isinstance(entry, Look) and entry.step == step)
+        return next(looks, None)
+
     def last_look(self, step: str) -> Look:
         """The newest sight of a task in a step."""
-        return next(entry for entry in reversed(self.entries) if isinstance(entry, Look) and entry.step == step)
+        look = self.look(step)
+        assert look is not None
+        return look
 
     def first_look(self, step: str) -> Look:
         """The oldest sight of a task in a step."""

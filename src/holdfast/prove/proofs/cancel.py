@@ -1,7 +1,7 @@
 """cancel: a task that is canceled is not worked on any more."""
 
 from holdfast.core import TaskState
-from holdfast.prove.checks import in_progress, over, settled
+from holdfast.prove.checks import in_progress, never_caught, over, settled
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
@@ -35,7 +35,7 @@ async def steps(stage: Stage) -> None:
 def check(history: History, facts: Facts) -> Finding:
     """The task is canceled and stays so, and what it was to do was not done."""
     if not history.took("cancel"):
-        return _never_caught_running(history)
+        return never_caught(history.turn("accept"), history.look("see it running"))
     wish, later = history.last_look("cancel"), history.last_look("look at the task")
     seen, control = history.file("look"), history.file("look at the control")
     if later.reply.error or later.reply.state is not TaskState.CANCELED:
@@ -62,18 +62,6 @@ def check(history: History, facts: Facts) -> Finding:
             curl=wish.curl,
         )
     return proven("the task is canceled, and its work was not done")
-
-
-def _never_caught_running(history: History) -> Finding:
-    accepted = history.turn("accept")
-    look = history.last_look("see it running") if history.took("see it running") else None
-    return inconclusive(
-        "no turn could be caught while it was running",
-        expected=f"a task that is working while “{accepted.said}” is under way",
-        got=look.reply.describe_task() if look else accepted.reply.describe(),
-        curl=look.curl if look else accepted.curl,
-        hint="the target must answer a send that does not wait with a task, and show it to get-task",
-    )
 
 
 def _request(line: str, file: str) -> str:

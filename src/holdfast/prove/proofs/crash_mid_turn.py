@@ -1,7 +1,7 @@
 """crash-mid-turn: a turn that is cut by a SIGKILL comes to an end, and the conversation goes on."""
 
 from holdfast.core import TaskState
-from holdfast.prove.checks import answered, came_back, ended, in_progress, over, recalls, settled
+from holdfast.prove.checks import answered, came_back, ended, in_progress, never_caught, over, recalls, settled
 from holdfast.prove.facts import Facts
 from holdfast.prove.history import History
 from holdfast.prove.proof import Proof
@@ -39,7 +39,7 @@ def check(history: History, facts: Facts) -> Finding:
     if wrong:
         return wrong
     if not _caught(history):
-        return _never_caught_running(history)
+        return never_caught(history.turn("long turn"), history.look("see it running"))
     wrong = came_back(history.power("start again"))
     if wrong:
         return wrong
@@ -65,19 +65,6 @@ def _ended_by_itself(history: History) -> Finding | None:
         got=look.reply.describe_task(),
         curl=look.curl,
         hint="try it alone: --only crash-mid-turn",
-    )
-
-
-def _never_caught_running(history: History) -> Finding:
-    """There was no running task to kill, so the claim could not be put to the test."""
-    accepted = history.turn("long turn")
-    look = history.last_look("see it running") if history.took("see it running") else None
-    return inconclusive(
-        "no turn could be caught while it was running",
-        expected=f"a task that is working while “{LONG_TURN}” is under way",
-        got=look.reply.describe_task() if look else accepted.reply.describe(),
-        curl=look.curl if look else accepted.curl,
-        hint="the target must answer a send that does not wait with a task, and show it to get-task",
     )
 
 
