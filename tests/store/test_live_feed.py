@@ -1,6 +1,9 @@
 """Live feeds: nothing missed, doubled or reordered."""
 
 import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -8,6 +11,8 @@ from tests.support.following import follow_processes, take
 
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import NewEvent, Store, open_store
+from holdfast.store.engine import Tx
+from holdfast.store.part import Workers
 
 
 async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:
@@ -128,3 +133,42 @@ async def test_the_last_follower_to_leave_leaves_nobody_reading(store: Store) ->
         async with asyncio.timeout(10):
             while any(task.get_name() == "holdfast-feed" for task in asyncio.all_tasks()):
                 await asyncio.sleep(0)
+
+
+@dataclass(slots=True)
+class Watched:
+    """Readers of which it is seen when they have found nothing more."""
+
+    inner: Workers
+    nothing_more: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def write(
+        self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Any:
+        return await self.inner.write(run, locks, weight, makes_room=makes_room)
+
+    async def read(self, run: Callable[[Tx], Any]) -> Any:
+        found = await self.inner.read(run)
+        if not found:
+            self.nothing_more.set()
+        return found
+
+
+async def test_what_another_process_writes_while_the_first_subscriber_comes_is_not_missed(postgres_url: str) -> None:
+    """It is written after the subscriber has read, if it reads too early, and before the hub has its beginning."""
+    async with await open_store(postgres_url) as here, await open_store(postgres_url) as there:
+        await here.append("s", [NewEvent("t", 1)])
+        watched, hubs = Watched(there.feed.workers), there.feed.hubs
+        end = hubs.end
+
+        async def late_end() -> tuple[int, int]:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await watched.nothing_more.wait()
+            await here.append("s", [NewEvent("t", 2)])
+            return await end()
+
+        hubs.end = late_end  # type: ignore[method-assign]
+        async with asyncio.timeout(10):
+            events = await take(replace(there.feed, workers=watched).session("s"), 2)
+        assert [event.value() for event in events] == [1, 2]

@@ -116,14 +116,19 @@ class Feed(Part):
             return stretch(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE).events
 
         with hub.subscribe(name) as bell:
+            begun = False
             while True:
                 bell.clear()
                 events = hub.recent(name, after) or await self.workers.read(stored)
                 for event in events:
                     yield event
                     after = event.seq
-                if not events:
+                if not events and begun:
                     await bell.wait()
+                elif not events:
+                    # The hub tells of what comes after its beginning, so one more look is taken once it has one.
+                    await hub.ready()
+                    begun = True
 
     async def everything(self, cursor: str | None = None) -> AsyncGenerator[Envelope]:
         """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
