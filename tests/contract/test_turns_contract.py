@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.support.changes import assert_verified
 from tests.support.interrupted import Twice
 from tests.support.material import numbered, said, values
 
@@ -102,3 +103,14 @@ async def test_a_turn_whose_beginning_is_run_again_is_not_set_back(store: Store)
     assert (begun.task.state, begun.replayed) == (TaskState.WORKING, False)
     assert len(await store.read("s")) == 3
     assert (await store.verification.session("s")).problem is None
+
+
+async def test_an_answer_to_a_task_that_asked_back_opens_a_session_that_failed(store: Store) -> None:
+    asked = (await store.tasks.begin("s", "asks", "c", said("hi", "asks"), owner="o")).task
+    asked = await store.tasks.update(asked, TaskState.INPUT_REQUIRED)
+    cut = (await store.tasks.begin("s", "cut", "c", said("more", "cut"), owner="o")).task
+    await store.tasks.update(cut, TaskState.FAILED, session_status="failed")
+    assert (await store.sessions.get("s")).status == "failed"
+    await store.tasks.go_on(asked, said("yes", "asks"), owner="o", idempotency_key="k")
+    assert (await store.sessions.get("s")).status == "active"
+    await assert_verified(store, "s")
