@@ -1,6 +1,7 @@
 """The gateway about itself: alive, ready, and what it is."""
 
 import httpx2
+import pytest
 from fastapi import FastAPI
 
 from holdfast import __version__
@@ -38,4 +39,20 @@ async def test_a_gateway_that_stops_is_not_ready(store: Store) -> None:
 async def test_the_root_says_what_is_served(client: httpx2.AsyncClient) -> None:
     answer = (await client.get("/")).json()
     assert (answer["service"], answer["version"]) == ("holdfast", __version__)
-    assert "/openapi.json" in answer["endpoints"]
+    document = (await client.get("/openapi.json")).json()
+    assert set(answer["endpoints"]) == {*document["paths"], "/docs", "/openapi.json", "/ws"}
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/readyz", "/docs", "/openapi.json"])
+async def test_whoever_only_wants_to_know_that_it_is_there_may_ask_with_head(
+    client: httpx2.AsyncClient, path: str
+) -> None:
+    assert (await client.head(path)).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/api/sessions", "/api/actions/s1", "/api/state/s1", "/api/nothing"])
+async def test_a_json_answer_is_a_whole_line(client: httpx2.AsyncClient, path: str) -> None:
+    await client.patch("/api/state/s1", json={"phase": "plan"})
+    answer = await client.get(path)
+    assert answer.content.endswith(b"}\n")
+    assert int(answer.headers["content-length"]) == len(answer.content)

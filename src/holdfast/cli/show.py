@@ -75,12 +75,12 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = 0.0
-        self._on = sys.stderr.isatty()
+        self.visible = sys.stderr.isatty()
 
     def __call__(self, text: str, *, at_once: bool = False) -> None:
         """Say it, unless something was said a moment ago."""
         now = time.monotonic()
-        if self._on and (at_once or now - self._shown > PROGRESS_SECONDS):
+        if self.visible and (at_once or now - self._shown > PROGRESS_SECONDS):
             room = os.get_terminal_size(sys.stderr.fileno()).columns
             click.echo(f"\r\x1b[2K{cut(plain(text), room - 1)}", err=True, nl=False)
             self._shown = now

@@ -1,6 +1,7 @@
 """A group whose verbs are modules, each loaded only when it is called."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,15 @@ class Verbs(click.Group):
         name = f"{cmd_name}_" if cmd_name in TAKEN else cmd_name
         command: click.Command = getattr(import_module(f"{self._package}.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was named; an unknown one is refused with the verb that it may have meant."""
+        near = [] if args[0] in self._verbs else get_close_matches(args[0], self._verbs, n=1)
+        if near and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -220,6 +220,13 @@ class SchemaUnknown(HoldfastError):
     hint = "use the Holdfast version that wrote this store, or a newer one"
 
 
+class MissingExtra(HoldfastError):
+    """An optional part of Holdfast is not installed; the hint is the command that installs it."""
+
+    code = "missing_extra"
+    status = 500
+
+
 class StoreInUse(HoldfastError):
     """Another gateway holds the data folder."""
 

@@ -1,10 +1,11 @@
 """From a store's URL to its engine. Each engine's driver is imported only when it is asked for."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
 from holdfast.core import Clock
-from holdfast.core.errors import InvalidInput
+from holdfast.core.errors import InvalidInput, MissingExtra
 from holdfast.store.engine import Engine
 
 HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
@@ -25,6 +26,8 @@ def open_engine(url: str, clock: Clock, *, read_only: bool = False) -> Engine:
 
         return SqliteEngine(path, clock, read_only=read_only)
     if url.startswith(("postgresql://", "postgres://")):
+        if find_spec("psycopg") is None:
+            raise MissingExtra("a PostgreSQL store needs psycopg", hint="pip install 'holdfast[postgres]'")
         from holdfast.store.postgres import PostgresEngine
 
         return PostgresEngine(url, clock, read_only=read_only)

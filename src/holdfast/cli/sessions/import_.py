@@ -1,5 +1,7 @@
 """`holdfast sessions import`."""
 
+import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,10 +12,11 @@ import click
 from holdfast.cli import show
 from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
-from holdfast.cli.service import run, serving
+from holdfast.cli.service import Service, run, serving
 from holdfast.cli.where import Where, somewhere
 
 CHUNK = 256 * 1024
+COUNT_SECONDS = 0.2
 
 
 @click.command("import")
@@ -51,10 +54,34 @@ async def _archive(where: Where, path: Path) -> Any:
                         yield chunk
                         done += len(chunk)
                         progress(f"{show.size(done)} of {show.size(size)} sent")
-                progress("importing", at_once=True)
+                progress("checking", at_once=True)
 
-            async with service.stream("POST", "/api/import", content=chunks(), media="application/zip") as answer:
+            async with (
+                _counting(service, progress),
+                service.stream("POST", "/api/import", content=chunks(), media="application/zip") as answer,
+            ):
                 return json.loads(await answer.aread())
+
+
+@contextlib.asynccontextmanager
+async def _counting(service: Service, progress: show.Progress) -> AsyncIterator[None]:
+    """Meanwhile, tell whoever looks how many sessions have arrived."""
+
+    async def count() -> None:
+        before: int = (await service.call("GET", "/api/status"))["sessions"]
+        while True:
+            await asyncio.sleep(COUNT_SECONDS)
+            arrived = (await service.call("GET", "/api/status"))["sessions"] - before
+            if arrived > 0:
+                progress(f"{show.number(arrived, 'session')} imported", at_once=True)
+
+    counting = asyncio.create_task(count()) if progress.visible else None
+    try:
+        yield
+    finally:
+        if counting is not None:
+            counting.cancel()
+            await asyncio.gather(counting, return_exceptions=True)
 
 
 async def _files(where: Where, path: Path) -> Any:

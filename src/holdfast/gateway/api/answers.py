@@ -23,9 +23,13 @@ class Answer(NamedTuple):
 
 
 class JsonAnswer(Response):
-    """JSON bytes with a status; most have no headers of their own, and get the two they need without a detour."""
+    """A line of JSON with a status; most have no headers of their own, and get the two they need without a detour."""
 
     media_type = JSON
+
+    def render(self, content: bytes) -> bytes:
+        """The line, with its end: a shell's prompt comes after it, not beside it."""
+        return content + b"\n"
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
         """The length, the type, and what is given."""
@@ -62,4 +66,4 @@ def problem_answer(error: HoldfastError, headers: Mapping[str, str] | None = Non
         sent["Retry-After"] = str(error.details["retry_after"])
     elif error.status == 503:
         sent["Retry-After"] = "1"
-    return Response(strict_json.encode(problem(error)), error.status, sent, MEDIA_TYPE)
+    return Response(strict_json.encode(problem(error)) + b"\n", error.status, sent, MEDIA_TYPE)

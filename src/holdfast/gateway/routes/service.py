@@ -1,6 +1,7 @@
 """The gateway about itself: what it is, whether it lives, whether it is ready."""
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.gateway.api.answers import json_answer
@@ -9,12 +10,6 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.sessions import Health, Ready, Service
 from holdfast.store.migrations import newest
 
-ENDPOINTS = [
-    *("/health", "/readyz", "/metrics", "/docs", "/openapi.json", "/ws", "/api/feed"),
-    *("/api/sessions", "/api/actions", "/api/state", "/api/query", "/api/keys"),
-    *("/api/status", "/api/logs", "/api/export", "/api/import", "/api/verify", "/api/retention", "/api/backup"),
-    "/api/archives",
-]
 MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
 
 
@@ -36,8 +31,12 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         return json_answer(Ready("ready", gateway.storage(), schema, round(gateway.store.feed_lag, 3), figures))
 
     @routes.get("/", summary="What runs here", **described({200: Service}))
-    async def service() -> Response:
-        return json_answer(Service("holdfast", gateway.version, ENDPOINTS))
+    async def service(request: Request) -> Response:
+        paths = {route.path.replace(":path}", "}") for route in request.app.routes}
+        return json_answer(Service("holdfast", gateway.version, sorted(paths)))
+
+    for path, asked in (("/health", health), ("/readyz", readyz), ("/", service)):
+        routes.add_api_route(path, asked, methods=["HEAD"], include_in_schema=False)
 
 
 def schema_version(engine: str) -> int:

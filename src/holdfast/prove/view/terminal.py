@@ -94,14 +94,11 @@ def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, styles: Sequence[str] | None = None
 ) -> None:
     """A table whose last column is folded to the width there is; `styles` colour the second column."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     width = shutil.get_terminal_size().columns
-    try:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-    except ImportError:
-        stream.writelines(f"{line}\n" for line in plain_table(header, rows, width))
-        return
     if width - _taken(header, rows) < NARROWEST_LAST_COLUMN:
         stream.writelines(f"{line}\n" for line in plain_table(header, rows, width))
         return
@@ -176,17 +173,14 @@ def _row(outcome: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _verdict_line(summary: Mapping[str, Any], stream: TextIO) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     word = summary["verdict"].upper()
     counted = Counter(outcome["verdict"] for outcome in summary["proofs"])
     counts = ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
     runs = f" and {len(summary['runs'])} runs" if "runs" in summary else ""
     left_out = f", {len(summary['left_out'])} left out" if summary["left_out"] else ""
     tail = f" in {summary['seconds']:.1f} s{runs}: {counts or 'nothing was checked'}{left_out}"
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        stream.write(f"{word}{tail}\n")
-        return
     line = Text.assemble((word, EXIT_STYLES[Exit(summary["exit_code"])]), tail)
     Console(file=stream, highlight=False, soft_wrap=True).print(line)

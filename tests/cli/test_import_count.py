@@ -1,0 +1,27 @@
+"""Whoever waits for an import at a terminal sees how many sessions have arrived."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.command import fill, run
+from tests.cli.test_terminal import on_terminal
+
+SESSIONS = 400
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """An archive of so many sessions that its import takes a while."""
+    source = tmp_path / "source"
+    fill(source, [f"s{number}" for number in range(SESSIONS)], events=20)
+    path = tmp_path / "all.holdfast"
+    assert run("sessions", "export", "-o", str(path), data=source).exit_code == 0
+    return path
+
+
+def test_an_import_counts_what_arrives(archive: Path, tmp_path: Path) -> None:
+    code, seen = on_terminal("sessions", "import", str(archive), "--data", str(tmp_path / "target"))
+    assert code == 0, seen
+    assert re.search(r"\d+ sessions? imported", seen), seen
+    assert f"imported: {SESSIONS} sessions" in seen
