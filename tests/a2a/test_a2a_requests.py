@@ -112,7 +112,7 @@ async def test_what_nobody_knows_is_ignored(store: Store, wire: str) -> None:
 
 
 async def test_a_misspelt_id_of_a_task_or_a_push_config_is_refused(store: Store, wire: str) -> None:
-    calls = {
+    calls: dict[str, list[tuple[str, dict[str, Any]]]] = {
         "1.0": [
             ("GetTaskPushNotificationConfig", {"taskId": "t", "ID": "p"}),
             ("ListTasks", {"contextID": "c"}),
@@ -148,7 +148,8 @@ async def test_whole_numbers(store: Store, wire: str) -> None:
 
 async def test_enums_by_their_numbers(store: Store, wire: str) -> None:
     async with running(store, tell) as client:
-        for wrong in (2, 0, 3, -1, True, "1", "USER", None):
+        no_user: list[Any] = [2, 0, 3, -1, True, "1", "USER", None]
+        for wrong in no_user:
             assert (await refused(client, wire, "send", said(wire, "hi", "m", role=wrong)))["code"] == -32602, wrong
         if wire == "0.3":  # plain JSON: there are names and no numbers
             assert (await refused(client, wire, "send", said(wire, "hi", "m", role=1)))["code"] == -32602
@@ -157,7 +158,8 @@ async def test_enums_by_their_numbers(store: Store, wire: str) -> None:
         found = {}
         for status in range(9):
             found[status] = (await client.call("ListTasks", {"status": status}, wire))["result"]["totalSize"]
-        for wrong in (9, -1, 1.5, True):
+        no_state: list[Any] = [9, -1, 1.5, True]
+        for wrong in no_state:
             assert (await refused(client, wire, "ListTasks", {"status": wrong}))["code"] == -32602, wrong
     assert task["contextId"] == "c"
     assert found == dict.fromkeys(range(9), 0) | {0: 1, 3: 1}, "unspecified means any, 3 is completed"

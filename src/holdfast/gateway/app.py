@@ -17,12 +17,12 @@ from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
+from holdfast.a2a.hosts import HostCheck, checked_origin
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auditing import Audits
 from holdfast.gateway.access.auth import Auth
-from holdfast.gateway.access.hosts import HostCheck, checked_origin
 from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.answers import problem_answer
