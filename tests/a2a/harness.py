@@ -33,11 +33,12 @@ class Client:
         return await self.http.post(self.url + "/a2a", content=body, headers=headers)
 
     async def call(self, method: str, params: Any, version: str | None = None) -> dict[str, Any]:
-        """The whole envelope that comes back."""
+        """The whole envelope that comes back, be it as the only event of a stream."""
         request = {"jsonrpc": "2.0", "id": "r1", "method": method, "params": params}
         headers = {"A2A-Version": version} if version else {}
         response = await self.http.post(self.url + "/a2a", json=request, headers=headers)
-        body: dict[str, Any] = response.json()
+        [text] = [response.text] if response.text.startswith("{") else events_in(response.text)
+        body: dict[str, Any] = json.loads(text)
         assert body["jsonrpc"] == "2.0"
         assert body["id"] == "r1"
         return body
@@ -92,6 +93,11 @@ class Stream:
             while True:
                 results.append(await self.next())
         return results
+
+
+def events_in(text: str) -> list[str]:
+    """The data of a whole stream's events."""
+    return [line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:")]
 
 
 def sending(text: str, context_id: str | None = "c", message_id: str = "m", **more: Any) -> dict[str, Any]:

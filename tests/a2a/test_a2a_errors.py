@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.a2a.harness import message, running, tell
 
-from holdfast.a2a.server import MAX_BODY
+from holdfast.a2a.bodies import MAX_BODY
 from holdfast.store import Store
 
 OK = message("hello")
@@ -45,7 +45,8 @@ ENVELOPES = [
     (b"{}", -32600, None),
     (b'{"jsonrpc":"1.0","id":1,"method":"tasks/get"}', -32600, 1),
     (b'{"jsonrpc":"2.0","id":{},"method":"tasks/get"}', -32600, None),
-    (b'{"jsonrpc":"2.0","method":"tasks/get"}', -32600, None),
+    (b'{"jsonrpc":"2.0","method":"tasks/get"}', -32602, None),
+    (b'{"jsonrpc":"2.0","method":"tasks/get","params":{"id":"nope"}}', -32600, None),
     (b'{"jsonrpc":"2.0","id":1,"method":2}', -32600, 1),
     (b'{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[]}', -32602, 1),
 ]

@@ -109,7 +109,8 @@ async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: Pu
     assert ["artifacts" in each.body for each in old] == [False, True, True]
     head = new[0].headers
     assert (head["x-a2a-notification-token"], head["authorization"]) == ("t0k", "Bearer a b")
-    assert (head["content-type"], head["host"]) == ("application/json", f"127.0.0.1:{hook.port}")
+    assert (head["content-type"], head["host"]) == ("application/a2a+json", f"127.0.0.1:{hook.port}")
+    assert old[0].headers["content-type"] == "application/json", "0.3 has no type of its own"
     assert not {"x-a2a-notification-token", "authorization"} & set(old[0].headers)
 
 
@@ -298,6 +299,39 @@ async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: Pu
         await strict.set("t1", at(hook))
     with pytest.raises(RefusedUrl):
         await strict.check(at(hook))
+    assert await configs.list(PushRequest("t1")) == []
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
+    store: Store, configs: PushConfigs, hook: Hook, version: str
+) -> None:
+    known: list[str] = []
+
+    async def later(host: str, _port: int) -> list[str]:
+        if not known:
+            raise OSError("no such name")
+        return known
+
+    guard = UrlGuard(OPEN, resolve=later)
+    await PushConfigs(store, guard).set("t1", at(hook, host="hook.test", version=version))
+    known.append("127.0.0.1")
+    push = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    push.notify(view(), status())
+    await hook.came(1)
+    await idle(push)
+
+
+async def test_an_address_is_refused_even_where_no_name_can_be_looked_up(
+    store: Store, configs: PushConfigs, hook: Hook
+) -> None:
+    async def nobody(host: str, _port: int) -> list[str]:
+        raise OSError("no name server")
+
+    strict = PushConfigs(store, UrlGuard(resolve=nobody))
+    for host in ("127.0.0.1", "10.0.0.1", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]", "127.0.0.1."):
+        with pytest.raises(RefusedUrl):
+            await strict.set("t1", at(hook, host=host))
     assert await configs.list(PushRequest("t1")) == []
 
 

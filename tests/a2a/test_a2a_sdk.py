@@ -67,12 +67,13 @@ def speaking(mode: Mode, store: Store, tmp_path: Path) -> Speaking:
             spoken.add(request.headers["A2A-Version"])
 
     @asynccontextmanager
-    async def speak(handler: Handler, **config: Any) -> AsyncIterator[Client]:
+    async def speak(handler: Handler, asks_for_token: bool = False, **config: Any) -> AsyncIterator[Client]:
         options: dict[str, Any] = {
             "url": None,
             "workspace": tmp_path,
             "card": mode.form,
             "guard": UrlGuard(resolve=public),
+            "asks_for_token": asks_for_token,
         }
         async with (
             running(store, handler, **options) as server,
@@ -215,7 +216,7 @@ async def test_resubscribe(speaking: Speaking) -> None:
 
 
 async def test_the_extended_card(speaking: Speaking) -> None:
-    async with speaking(tell) as client:
+    async with speaking(tell, asks_for_token=True) as client:
         card = await client.get_extended_agent_card(a2a.GetExtendedAgentCardRequest())
     assert card.name == "holdfast"
     assert card.capabilities.streaming

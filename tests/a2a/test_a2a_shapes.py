@@ -185,7 +185,7 @@ def test_a_question_for_tasks() -> None:
     [
         {"pageSize": 0},
         {"pageSize": 101},
-        {"pageSize": "7"},
+        {"pageSize": "seven"},
         {"status": "working"},
         {"statusTimestampAfter": "yesterday"},
         {"historyLength": -1},
@@ -251,7 +251,7 @@ def test_the_official_client_reads_the_card_in_every_form(form: Form, asks: bool
     assert [interface.protocol_version for interface in read.supported_interfaces] == versions
     assert read.capabilities.streaming
     assert read.capabilities.push_notifications
-    assert read.capabilities.extended_agent_card
+    assert read.capabilities.extended_agent_card is asks
     assert [skill.id for skill in read.skills] == ["conversation"]
     assert bool(read.security_requirements) is asks
     assert ("bearer" in read.security_schemes) is asks
@@ -267,7 +267,7 @@ def test_a_card_is_strictly_what_it_says(asks: bool) -> None:
     for form in ("0.3", "both"):
         card = old.AgentCard.model_validate(agent_card(Described("Ada", "2", asks), url, form))
         assert (card.url, card.preferred_transport, card.protocol_version) == (url, "JSONRPC", "0.3.0")
-        assert card.supports_authenticated_extended_card
+        assert card.supports_authenticated_extended_card is asks
         assert (card.security == [{"bearer": []}]) is asks
         assert not asks or card.security_schemes is not None
     assert "supportedInterfaces" not in agent_card(Described("Ada", "2", asks), url, "0.3")

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from holdfast.a2a.url_guard import RefusedUrl, UrlGuard, is_public, look_up
+from holdfast.a2a.url_guard import NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 
 NAMES = {
@@ -189,7 +189,7 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
 
     guard = UrlGuard(resolve=slow)
     refusals = await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(10)), return_exceptions=True)
-    assert [type(refusal) for refusal in refusals] == [RefusedUrl] * 10
+    assert [type(refusal) for refusal in refusals] == [NoAddress] * 10
     assert len(asked) == 2
     answer.set()
     while guard._lookups:

@@ -140,7 +140,7 @@ async def test_the_card_is_strictly_version_1_0(store: Store) -> None:
     assert card["supportedInterfaces"] == [
         {"url": "http://127.0.0.1:1/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     ]
-    assert card["capabilities"] == {"streaming": True, "pushNotifications": True, "extendedAgentCard": True}
+    assert card["capabilities"] == {"streaming": True, "pushNotifications": True, "extendedAgentCard": False}
     assert {"name", "description", "version", "defaultInputModes", "defaultOutputModes"} < card.keys()
     assert all({"id", "name", "description", "tags"} <= skill.keys() for skill in card["skills"])
     assert not {"url", "preferredTransport", "protocolVersion"} & card.keys()

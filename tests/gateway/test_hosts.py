@@ -14,9 +14,9 @@ from tests.gateway.process import Running
 from tests.gateway.raw import get, raw, refused
 from tests.gateway.test_connections import UPGRADE
 
+from holdfast.a2a.hosts import HostCheck, checked_origin
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
-from holdfast.gateway.access.hosts import HostCheck, checked_origin
 from holdfast.gateway.app import create_app
 from holdfast.store import Store
 

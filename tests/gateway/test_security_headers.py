@@ -10,7 +10,7 @@ from tests.gateway.process import Running
 from tests.gateway.raw import get, raw
 from tests.gateway.test_problems_everywhere import SMALLEST, filled, operations
 
-from holdfast.gateway.access.hosts import HostCheck
+from holdfast.a2a.hosts import HostCheck
 from holdfast.gateway.connections.headers import HEADERS, SecurityHeaders
 from holdfast.store import NewEvent, Store
 

@@ -1,7 +1,7 @@
 """The agent card: what a client may expect of this server.
 
 Strictly of version 1.0 unless asked otherwise: older clients look for members that a strict reader of 1.0 takes for
-mistakes, so a card that both can read is a choice.
+mistakes, so a card that both can read is a choice. An extended card is offered only where callers say who they are.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def agent_card(agent: Described, url: str, form: Form = "1.0") -> dict[str, Any]
     scheme: dict[str, Any] = {}
     if form in ("1.0", "both"):
         spoken = ["1.0"] if form == "1.0" else ["1.0", "0.3"]
-        card["capabilities"]["extendedAgentCard"] = True
+        card["capabilities"]["extendedAgentCard"] = agent.asks_for_token
         card["supportedInterfaces"] = [
             {"url": url, "protocolBinding": JSON_RPC, "protocolVersion": version} for version in spoken
         ]
@@ -55,7 +55,7 @@ def agent_card(agent: Described, url: str, form: Form = "1.0") -> dict[str, Any]
             card["securityRequirements"] = [{"schemes": {TOKEN: {"list": []}}}]
     if form in ("0.3", "both"):
         card |= {"url": url, "preferredTransport": JSON_RPC, "protocolVersion": "0.3.0"}
-        card["supportsAuthenticatedExtendedCard"] = True
+        card["supportsAuthenticatedExtendedCard"] = agent.asks_for_token
         scheme |= {"type": "http", "scheme": "Bearer"}
         if agent.asks_for_token:
             card["security"] = [{TOKEN: []}]

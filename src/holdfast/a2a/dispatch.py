@@ -4,17 +4,18 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.a2a import v10
+from holdfast.a2a import rpc, v03, v10
 from holdfast.a2a.card import Form
-from holdfast.a2a.rpc import Call
+from holdfast.a2a.rpc import Call, RpcError
 from holdfast.a2a.shapes import invalid
 from holdfast.a2a.turns import Turns
-from holdfast.a2a.versions import Wire, wire_for
+from holdfast.a2a.versions import Wire, version_of, wire_for
 from holdfast.a2a.wire import News, Operation, PushRequest
 
 STREAMS = frozenset({Operation.STREAM, Operation.SUBSCRIBE})
 
 Cards = Callable[[Form], dict[str, Any]]
+"""The extended card in a form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,18 @@ class Asked:
 
 
 def asked(call: Call, version: str) -> Asked:
-    """What a call means; RpcError if it means nothing in its version."""
+    """What a call means; RpcError if it means nothing in its version, or cannot be answered."""
     wire = wire_for(version, call.method)
-    return Asked(wire, wire.OPERATIONS[call.method], call.params)
+    found = Asked(wire, wire.OPERATIONS[call.method], call.params)
+    if not call.has_id:
+        _check_params(found)
+        raise RpcError(rpc.INVALID_REQUEST, 'Invalid request: it has no "id"')
+    return found
+
+
+def is_always_a_stream(method: str | None, version: str) -> bool:
+    """Whether a method is answered with a stream even if it cannot begin; so it is in 0.3."""
+    return version_of(version) == v03.VERSION and v03.OPERATIONS.get(method or "") in STREAMS
 
 
 def follow(turns: Turns, asked: Asked) -> AsyncGenerator[News]:
@@ -44,8 +54,8 @@ def follow(turns: Turns, asked: Asked) -> AsyncGenerator[News]:
     return turns.subscribe(asked.wire.task_request(asked.params))
 
 
-async def perform(turns: Turns, asked: Asked, cards: Cards) -> Any:
-    """The result of what is answered at once."""
+async def perform(turns: Turns, asked: Asked, cards: Cards | None) -> Any:
+    """The result of what is answered at once; without `cards` there is no extended one."""
     wire, params = asked.wire, asked.params
     match asked.operation:
         case Operation.SEND:
@@ -57,11 +67,35 @@ async def perform(turns: Turns, asked: Asked, cards: Cards) -> Any:
         case Operation.CANCEL:
             return wire.task(await turns.cancel(wire.task_request(params)))
         case Operation.EXTENDED_CARD:
+            if cards is None:
+                raise _no_extended_card(wire)
             return cards("1.0" if wire is v10 else "0.3")
         case Operation.STREAM | Operation.SUBSCRIBE:
             raise AssertionError("streams are followed")
         case operation:
             return await _push(turns, wire, operation, params)
+
+
+def _check_params(asked: Asked) -> None:
+    """RpcError if the params are not what the method takes."""
+    wire, params = asked.wire, asked.params
+    match asked.operation:
+        case Operation.SEND | Operation.STREAM:
+            wire.send_request(params)
+        case Operation.GET | Operation.CANCEL | Operation.SUBSCRIBE:
+            wire.task_request(params)
+        case Operation.LIST:
+            v10.list_request(params)
+        case Operation.PUSH_SET:
+            wire.push_set(params)
+        case Operation.PUSH_GET | Operation.PUSH_LIST | Operation.PUSH_DELETE:
+            wire.push_request(params)
+
+
+def _no_extended_card(wire: Wire) -> RpcError:
+    if wire is v10:
+        return RpcError(rpc.UNSUPPORTED_OPERATION, "Unsupported operation: there is no extended card without tokens")
+    return RpcError(rpc.EXTENDED_CARD_NOT_CONFIGURED, "Authenticated Extended Card not configured: it needs tokens")
 
 
 async def _push(turns: Turns, wire: Wire, operation: Operation, params: dict[str, Any]) -> Any:

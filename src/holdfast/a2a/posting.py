@@ -6,6 +6,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from holdfast.a2a import v03, v10
 from holdfast.a2a.url_guard import RefusedUrl, UrlGuard
 from holdfast.store.push_configs import StoredPushConfig
 
@@ -18,6 +19,8 @@ TRY_SECONDS = 10.0
 AT_ONCE = 32
 """Posts under way at one moment."""
 
+MEDIA_TYPES = {v10.VERSION: "application/a2a+json", v03.VERSION: "application/json"}
+"""What a post says that it is, in the version that asked for it."""
 PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 
 log = logging.getLogger("holdfast.a2a")
@@ -88,7 +91,7 @@ class Poster:
 
 
 def _headers(config: StoredPushConfig, host: str) -> dict[str, str]:
-    headers = {"Host": host, "Content-Type": "application/json", "User-Agent": "holdfast"}
+    headers = {"Host": host, "Content-Type": MEDIA_TYPES[config.version], "User-Agent": "holdfast"}
     if config.token is not None:
         headers["X-A2A-Notification-Token"] = config.token
     if config.scheme is not None and config.credentials is not None:

@@ -1,8 +1,8 @@
 """Push notifications: where clients want the news of a task to be posted, and the posting.
 
 No turn waits for it: news are put into an outbox for each place, and posted from there one after the other, with a few
-tries each. A place that does not take them costs its own news only. The URL is checked when it is set and again at
-every try.
+tries each. A place that does not take them costs its own news only. The URL is checked at every try. When it is set it
+is checked as well, so that whoever asks for what can never be is told; that a name has no address then is no reason.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from holdfast.a2a.persist import until_written
 from holdfast.a2a.posting import Poster
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.showing import shown, shown_task
-from holdfast.a2a.url_guard import UrlGuard
+from holdfast.a2a.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.versions import WIRES
 from holdfast.a2a.wire import News, PushConfig, PushRequest, TaskView
 from holdfast.core import HoldfastError, strict_json
@@ -44,9 +44,10 @@ class PushConfigs:
         self._guard = guard
 
     async def check(self, config: PushConfig) -> None:
-        """RpcError or RefusedUrl if news cannot be posted there."""
+        """RpcError or RefusedUrl if news cannot be posted there, as far as that can be told now."""
         _check_headers(config)
-        await self._guard.check(config.url)
+        with contextlib.suppress(NoAddress):
+            await self._guard.check(config.url)
 
     async def set(self, task_id: str, config: PushConfig) -> PushConfig:
         """Have news posted from now on; the configuration with its id, which is the task's own if it was given none."""

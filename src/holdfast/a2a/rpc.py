@@ -63,11 +63,12 @@ class RpcError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request."""
+    """One request; without an id nobody could tell what an answer is to."""
 
     id: CallId
     method: str
     params: dict[str, Any]
+    has_id: bool = True
 
 
 def parse(raw: bytes) -> Any:
@@ -84,13 +85,19 @@ def id_of(value: Any) -> CallId:
     return found if isinstance(found, str) or type(found) is int else None
 
 
+def method_of(value: Any) -> str | None:
+    """The method that a value names, if it does."""
+    found = value.get("method") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def call_in(value: Any) -> Call:
     """The request in a JSON value, or RpcError."""
     if not isinstance(value, dict):
         raise RpcError(INVALID_REQUEST, "Invalid request: not a JSON object (batches are not part of A2A)")
     if value.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0"')
-    if "id" not in value or (value["id"] is not None and id_of(value) is None):
+    if value.get("id") is not None and id_of(value) is None:
         raise RpcError(INVALID_REQUEST, 'Invalid request: "id" must be text, a whole number or null')
     method = value.get("method")
     if not isinstance(method, str):
@@ -98,7 +105,7 @@ def call_in(value: Any) -> Call:
     params = value.get("params", {})
     if not isinstance(params, dict):
         raise RpcError(INVALID_PARAMS, 'Invalid params: "params" must be a JSON object')
-    return Call(id_of(value), method, params)
+    return Call(id_of(value), method, params, "id" in value)
 
 
 def refusal(error: HoldfastError) -> RpcError:

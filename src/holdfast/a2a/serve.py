@@ -1,6 +1,12 @@
-"""A standalone A2A server process for any handler: its own data folder, its own store, one port."""
+"""A standalone A2A server process for any handler: its own data folder, its own store, one port.
+
+What cannot be served is refused before anything is begun, with a sentence about what to do. What is served is only for
+those it is meant for: a page of another site in a browser on this machine is not.
+"""
 
 import asyncio
+import functools
+import inspect
 import math
 import os
 import signal
@@ -10,15 +16,22 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
+from holdfast.a2a.hosts import HostCheck
 from holdfast.a2a.server import A2AServer
 from holdfast.a2a.url_guard import UrlGuard
+from holdfast.core import HoldfastError
+from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
 from holdfast.store.lock import StoreLock
@@ -27,6 +40,15 @@ if TYPE_CHECKING:
     import uvicorn
 
 SECONDS_TO_CLOSE = 5
+CANNOT = 2
+
+
+class CannotListen(HoldfastError):
+    """The address cannot be listened on."""
+
+    code = "cannot_listen"
+    status = 503
+    hint = "stop what listens there, or give serve() another port"
 
 
 def serve(
@@ -42,56 +64,104 @@ def serve(
     card: Form = "1.0",
     resume: bool = False,
     allow_push: Iterable[str] = (),
+    allow_hosts: Iterable[str] = (),
     grace_seconds: float = 5.0,
 ) -> None:
     """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
 
     `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
     begun again that a killed process was in; `allow_push` names hosts that news may be posted to though their
-    addresses are not public.
+    addresses are not public, `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and
+    the loopback ones. A handler that is none is a TypeError; what else is in the way ends the program with a hint.
     """
+    check_handler(handler)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     folder = Path(data).resolve()
     workspace = folder / "workspace"
-    with StoreLock(folder / "holdfast.lock") as lock, socket.create_server((host, port)) as listener:
-        here = f"http://{host}:{listener.getsockname()[1]}"
-        lock.say({"pid": os.getpid(), "url": here})
-        workspace.mkdir(exist_ok=True)
-        make = partial(
-            A2AServer,
-            handler=handler,
-            agent=agent,
-            name=name,
-            version=version,
-            workspace=workspace,
-            url=url or (here if is_loopback(listener.getsockname()[0]) else None),
-            card=card,
-            resume=resume,
-            guard=UrlGuard(allow_push),
+    hosts = [host, *allow_hosts, *([urlsplit(url).hostname or ""] if url else [])]
+    try:
+        with StoreLock(folder / "holdfast.lock") as lock, _listen(host, port) as listener:
+            here = f"http://{host}:{listener.getsockname()[1]}"
+            lock.say({"pid": os.getpid(), "url": here})
+            workspace.mkdir(exist_ok=True)
+            make = partial(
+                A2AServer,
+                handler=handler,
+                agent=agent,
+                name=name,
+                version=version,
+                workspace=workspace,
+                url=url or (here if is_loopback(listener.getsockname()[0]) else None),
+                card=card,
+                resume=resume,
+                guard=UrlGuard(allow_push),
+            )
+            said = f"{name} serves A2A at {here}, its data in {folder}"
+            front = partial(web_server, grace_seconds=grace_seconds, version=version, hosts=hosts, said=said)
+            asyncio.run(_serve(make, front, folder, listener))
+    except StoreInUse as error:
+        _end(error.message, "stop that server, or give serve() another data folder")
+    except HoldfastError as error:
+        _end(error.message, error.hint)
+
+
+def check_handler(handler: Any) -> None:
+    """TypeError unless it is an async generator function, or is called like one."""
+    called = inspect.unwrap(handler.func if isinstance(handler, functools.partial) else handler)
+    if not (inspect.isasyncgenfunction(called) or inspect.isasyncgenfunction(type(called).__call__)):
+        raise TypeError(
+            f"{handler!r:.200} is not an async generator function: a handler is `async def` and yields its answer, "
+            "piece by piece"
         )
-        asyncio.run(_serve(make, folder, listener, grace_seconds))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port))
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}") from error
+
+
+def _end(message: str, hint: str | None) -> NoReturn:
+    sys.stderr.write(f"error: {message}\n" + (f"hint: {hint}\n" if hint else ""))
+    sys.exit(CANNOT)
 
 
 async def _serve(
-    make: Callable[[Store], A2AServer], folder: Path, listener: socket.socket, grace_seconds: float
+    make: Callable[[Store], A2AServer],
+    front: "Callable[[A2AServer], uvicorn.Server]",
+    folder: Path,
+    listener: socket.socket,
 ) -> None:
     async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
         a2a = make(store)
         await a2a.start(alone=True)
-        await web_server(a2a, grace_seconds).serve(sockets=[listener])
+        await front(a2a).serve(sockets=[listener])
 
 
-def web_server(a2a: A2AServer, grace_seconds: float) -> "uvicorn.Server":
-    """A web server that ends the turns before it waits for the requests that wait for them."""
+def web_server(
+    a2a: A2AServer, *, grace_seconds: float, version: str = "1", hosts: Iterable[str] = (), said: str = ""
+) -> "uvicorn.Server":
+    """A web server that answers to `hosts` beside the loopback names, puts out what is to be `said` once it serves, and
+    ends the turns before it waits for the requests that wait for them."""
     import uvicorn
 
+    async def health(_request: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok", "version": version})
+
     class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            sys.stderr.write(f"{said}\n")
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await asyncio.gather(a2a.stop(grace_seconds), super().shutdown(sockets))
 
     config = uvicorn.Config(
-        Starlette(routes=a2a.routes),
+        Starlette(
+            routes=[*a2a.routes, Route("/health", health)], middleware=[Middleware(HostCheck, hosts=list(hosts))]
+        ),
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from functools import partial
@@ -13,25 +14,26 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from holdfast.a2a import rpc
+from holdfast.a2a.bodies import body_of, check_json
 from holdfast.a2a.card import Described, Form, agent_card
-from holdfast.a2a.dispatch import Asked, asked, follow, perform
-from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
+from holdfast.a2a.card_answer import card_answer
+from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
+from holdfast.a2a.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.rpc import CallId, RpcError
-from holdfast.a2a.sse import Answers, AnswerStream, never
+from holdfast.a2a.sse import Answers, AnswerStream, event, never
 from holdfast.a2a.tenants import Tenants
 from holdfast.a2a.turns import Turns
 from holdfast.a2a.uploads import uploads_route
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.a2a.versions import HEADER, Wire
-from holdfast.a2a.wire import News
+from holdfast.a2a.wire import News, Operation
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.store import Store
 
 PATH = "/a2a"
-MAX_BODY = 68 * 1024 * 1024
-"""Room for 50 MiB of files as they are written in JSON."""
+PATHS = (PATH, PATH + "/")
 LARGE = 1024 * 1024
 RETRY_AFTER_SECONDS = "1"
 
@@ -44,7 +46,8 @@ class A2AServer:
     of callers; `resume` lets a turn be begun again that a process died in; `guard` says where news may be posted.
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
-    share nothing, workspaces included. `until_refused` returns when a request's caller may no longer be told more.
+    share nothing, workspaces included. `refuse` is the answer to a caller that may not do what it asks for, None to one
+    that may; `until_refused` returns when a request's caller may no longer be told more.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class A2AServer:
         resume: bool = False,
         guard: UrlGuard | None = None,
         store_of: Callable[[Request], Store] | None = None,
+        refuse: Callable[[Request, Operation], Response | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
@@ -69,18 +73,20 @@ class A2AServer:
             store, handler, agent=agent, workspace=workspace, resume=resume, guard=guard or UrlGuard()
         )
         self._store_of = store_of or (lambda _request: store)
+        self._refuse = refuse or (lambda _request, _operation: None)
         self._until_refused = until_refused
         self._described = Described(name, version, asks_for_token)
         self._form: Form = card
         self._url = url
         self._heartbeat_seconds = heartbeat_seconds
+        self._made_at = time.time()
         self._stopped = asyncio.Event()
 
     @property
     def routes(self) -> list[Route]:
         """Where it is to be mounted: at the root."""
         return [
-            Route(PATH, self._post, methods=["POST"]),
+            *(Route(path, self._post, methods=["POST"]) for path in PATHS),
             uploads_route(lambda request: self.turns_of(request).files),
             Route("/.well-known/agent-card.json", self._card),
             Route("/agent-card", self._card),
@@ -102,7 +108,7 @@ class A2AServer:
         return self._tenants.turns_of(self._store_of(request))
 
     async def _card(self, request: Request) -> Response:
-        return JSONResponse(self._card_for(request, self._form))
+        return card_answer(request, self._card_for(request, self._form), self._made_at)
 
     def _card_for(self, request: Request, form: Form) -> dict[str, Any]:
         base = self._url() if callable(self._url) else self._url or str(request.base_url)
@@ -110,24 +116,30 @@ class A2AServer:
 
     async def _post(self, request: Request) -> Response:
         call_id: CallId = None
+        in_events = False
         try:
-            body = await _body(request)
+            check_json(request)
+            body = await body_of(request)
             value = rpc.parse(body) if len(body) < LARGE else await asyncio.to_thread(rpc.parse, body)
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
+            in_events = is_always_a_stream(rpc.method_of(value), version)
             call = asked(rpc.call_in(value), version)
-            turns = self.turns_of(request)
-            if call.streams:
-                return await self._stream(request, call_id, call, follow(turns, call))
-            result = await perform(turns, call, lambda form: self._card_for(request, form))
-            return JSONResponse(rpc.answer(call_id, result))
+            return self._refuse(request, call.operation) or await self._answer(request, call_id, call)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:
-            return _failure(call_id, _refusal(error))
+            return _failure(call_id, _refusal(error), in_events)
+
+    async def _answer(self, request: Request, call_id: CallId, call: Asked) -> Response:
+        turns = self.turns_of(request)
+        if call.streams:
+            return await self._stream(request, call_id, call, follow(turns, call))
+        cards = partial(self._card_for, request) if self._described.asks_for_token else None
+        return JSONResponse(rpc.answer(call_id, await perform(turns, call, cards)))
 
     async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
-        """The stream, once its first item is there: what cannot even begin is an error like any other."""
+        """The stream, once its first item is there: what cannot even begin is told at once."""
         first = await anext(news)
         return AnswerStream(
             answers(call_id, call.wire, first, news),
@@ -159,16 +171,10 @@ def _refusal(error: Exception) -> RpcError:
     return RpcError(rpc.INTERNAL_ERROR, "Internal error", status=500)
 
 
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise RpcError(rpc.INVALID_REQUEST, f"Invalid request: more than {MAX_BODY} bytes", status=413)
-    return bytes(body)
-
-
-def _failure(call_id: CallId, error: RpcError) -> Response:
+def _failure(call_id: CallId, error: RpcError, in_events: bool) -> Response:
+    """The error as an answer; `in_events` as the only event of a stream, unless it is one of HTTP as well."""
+    if in_events and error.status == 200:
+        return Response(event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
     response = JSONResponse(rpc.failure(call_id, error), error.status)
     if error.status == 503:
         response.headers["Retry-After"] = RETRY_AFTER_SECONDS

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from holdfast.a2a.members import under_own_names
 from holdfast.a2a.rpc import CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS, RpcError
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput
@@ -21,6 +22,15 @@ Shape = TypeVar("Shape")
 
 def read(params: dict[str, Any], shape: type[Shape]) -> Shape:
     """The params as `shape`; RpcError says which member is wrong. Members that we do not know are let be."""
+    return _fitted(under_own_names(params, shape), shape)
+
+
+def read_proto_json(params: dict[str, Any], shape: type[Shape]) -> Shape:
+    """The same for params in ProtoJSON, where whole numbers may be text."""
+    return _fitted(under_own_names(params, shape, text_numbers=True), shape)
+
+
+def _fitted(params: Any, shape: type[Shape]) -> Shape:
     try:
         return msgspec.convert(params, shape)
     except msgspec.ValidationError as error:

@@ -13,10 +13,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from holdfast.a2a.files import MAX_MESSAGE, MB, Files
+from holdfast.a2a.problems import problem_answer
 from holdfast.a2a.upload_intake import Intake, Landed
 from holdfast.core import HoldfastError, TimeOrderedIds
 from holdfast.core.errors import TooLarge
-from holdfast.core.problem import MEDIA_TYPE, problem
 
 PATH = "/a2a/uploads"
 MAX_REQUEST = MAX_MESSAGE + MB
@@ -36,7 +36,7 @@ def uploads_route(files_of: Callable[[Request], Files]) -> Route:
             intake = Intake(files_of(request).workspace, ids(), request.headers.get("content-type", ""))
             landed = await _land(request, intake)
         except HoldfastError as error:
-            return _refused(error)
+            return problem_answer(error)
         except ClientDisconnect:
             return Response(status_code=400)
         return JSONResponse({"files": [_described(file) for file in landed]})
@@ -75,8 +75,3 @@ async def _in_thread(run: Callable[Given, Result], *args: Given.args, **named: G
 
 def _described(file: Landed) -> dict[str, Any]:
     return {"uri": file.uri, "name": file.name, "mimeType": file.media_type, "size": file.size}
-
-
-def _refused(error: HoldfastError) -> Response:
-    headers = {"Retry-After": "1"} if error.status == 503 else None
-    return JSONResponse(problem(error), error.status, headers, MEDIA_TYPE)

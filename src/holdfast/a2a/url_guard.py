@@ -10,6 +10,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 from urllib.parse import SplitResult, urlsplit
@@ -49,6 +50,12 @@ class RefusedUrl(InvalidInput):
     hint = "an http or https URL at a public address, or at a host that the operator named (serve --allow-push)"
 
 
+class NoAddress(RefusedUrl):
+    """The host of the URL has no address now; it may have one later."""
+
+    code: ClassVar[str] = "no_address"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A URL that may be posted to, and the addresses that it leads to."""
@@ -79,7 +86,7 @@ class UrlGuard:
         self._lookups: set[asyncio.Task[list[str]]] = set()
 
     async def check(self, url: str) -> Target:
-        """Where a URL leads to now, or RefusedUrl."""
+        """Where a URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
         split = _split(url)
         host, port = (split.hostname or "").removesuffix("."), split.port or PORTS[split.scheme]
         addresses = await self._addresses(host, port)
@@ -89,6 +96,8 @@ class UrlGuard:
         return Target(split.scheme, host, port, path, tuple(str(address) for address in addresses))
 
     async def _addresses(self, host: str, port: int) -> list[Address]:
+        with suppress(ValueError):
+            return [ipaddress.ip_address(host)]
         lookup = asyncio.create_task(self._look_up(host, port))
         self._lookups.add(lookup)  # one that is given up goes on and keeps its slot: its thread does, too
         lookup.add_done_callback(self._forget)
@@ -99,7 +108,7 @@ class UrlGuard:
         except (OSError, ValueError, TimeoutError):  # UnicodeError is a ValueError
             addresses = []
         if not addresses:
-            raise RefusedUrl(f"{host!r:.200} has no address")
+            raise NoAddress(f"{host!r:.200} has no address")
         return addresses
 
     async def _look_up(self, host: str, port: int) -> list[str]:

@@ -1,11 +1,15 @@
-"""Requests of A2A 1.0, read: ProtoJSON, where a member's name says what it is and null means absent."""
+"""Requests of A2A 1.0, read: ProtoJSON, where a member's name says what it is and null means absent.
+
+An enum may be given by its number, and a number as text.
+"""
 
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.a2a.shapes import Address, Count, Name, check_media_type, invalid, moment, name_in, read
+from holdfast.a2a.shapes import Address, Count, Name, check_media_type, invalid, moment, name_in
+from holdfast.a2a.shapes import read_proto_json as read
 from holdfast.a2a.wire import (
     DataPart,
     FilePart,
@@ -25,6 +29,13 @@ VERSION = "1.0"
 
 STATES = {state: "TASK_STATE_" + state.value.upper().replace("-", "_") for state in TaskState}
 STATES_BY_NAME = {name: state for state, name in STATES.items()}
+STATES_BY_NUMBER = [
+    "TASK_STATE_" + name
+    for name in (
+        *("UNSPECIFIED", "SUBMITTED", "WORKING", "COMPLETED", "FAILED"),
+        *("CANCELED", "INPUT_REQUIRED", "REJECTED", "AUTH_REQUIRED"),
+    )
+]
 ANY_STATE = "TASK_STATE_UNSPECIFIED"
 NEVER_HERE = "TASK_STATE_AUTH_REQUIRED"
 _USUAL = str.maketrans("-_", "+/")
@@ -44,7 +55,7 @@ class PartShape(msgspec.Struct, rename="camel"):
 
 
 class _Message(msgspec.Struct, rename="camel"):
-    role: Literal["ROLE_USER"]
+    role: Literal["ROLE_USER", 1]
     message_id: Name
     parts: list[PartShape]
     context_id: str | None = None
@@ -92,7 +103,7 @@ class _Task(msgspec.Struct, rename="camel"):
 
 class _List(msgspec.Struct, rename="camel"):
     context_id: str | None = None
-    status: str | None = None
+    status: str | int | None = None
     page_size: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
     page_token: str | None = None
     history_length: Count | None = None
@@ -123,13 +134,15 @@ def list_request(params: dict[str, Any]) -> ListRequest:
     """The params of `ListTasks`."""
     asked = read(params, _List)
     since = None if asked.status_timestamp_after is None else moment(asked.status_timestamp_after)
-    state = None
-    if asked.status == NEVER_HERE:  # a state that A2A has and our tasks are never in: nothing is found
+    state, wanted = None, asked.status
+    if isinstance(wanted, int) and 0 <= wanted < len(STATES_BY_NUMBER):
+        wanted = STATES_BY_NUMBER[wanted]
+    if wanted == NEVER_HERE:  # a state that A2A has and our tasks are never in: nothing is found
         since = END_OF_TIME
-    elif asked.status not in (None, ANY_STATE):
-        if asked.status not in STATES_BY_NAME:
-            raise invalid(f"{asked.status!r:.80} is not the state of a task - at `$.status`")
-        state = STATES_BY_NAME[asked.status]
+    elif wanted not in (None, ANY_STATE):
+        if wanted not in STATES_BY_NAME:
+            raise invalid(f"{wanted!r:.80} is not the state of a task - at `$.status`")
+        state = STATES_BY_NAME[wanted]
     return ListRequest(
         name_in(asked.context_id, "a context id"),
         state,

@@ -72,10 +72,14 @@ class Wire(Protocol):
 WIRES: Mapping[str, Wire] = {v03.VERSION: v03, v10.VERSION: v10}
 
 
+def version_of(text: str) -> str:
+    """The version that a request names, without its last number; none is 0.3."""
+    return ".".join(text.strip().split(".")[:2]) or v03.VERSION
+
+
 def wire_for(version: str, method: str) -> Wire:
     """The wire version that a request means; RpcError if we do not speak it, or it has no such method."""
-    asked = ".".join(version.strip().split(".")[:2]) or v03.VERSION
-    wire = WIRES.get(asked)
+    wire = WIRES.get(version_of(version))
     if wire is None:
         said = f"Version not supported: {version!r:.40}; we speak {' and '.join(WIRES)}"
         raise RpcError(rpc.VERSION_NOT_SUPPORTED, said, supportedVersions=",".join(WIRES))

@@ -206,3 +206,12 @@ class Operation(Enum):
     PUSH_LIST = "list where a task's news are posted"
     PUSH_DELETE = "end the posting of a task's news"
     EXTENDED_CARD = "get the extended agent card"
+
+
+READING = frozenset(
+    {
+        *(Operation.GET, Operation.LIST, Operation.SUBSCRIBE),
+        *(Operation.PUSH_GET, Operation.PUSH_LIST, Operation.EXTENDED_CARD),
+    }
+)
+"""Operations that change nothing."""

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
-from holdfast.gateway.access.auth import store_of
+from holdfast.gateway.access.auth import caller_of, lacks, store_of
+from holdfast.gateway.access.scopes import needed_for
+from holdfast.gateway.api.answers import problem_answer
 from holdfast.store import Store
 
 if TYPE_CHECKING:
     from holdfast.a2a.card import Form
     from holdfast.a2a.turns import Turns
+    from holdfast.a2a.wire import Operation
     from holdfast.models import Backend
 
 AGENT = "main"
@@ -69,6 +73,14 @@ class Agent(Stoppable, Protocol):
         ...
 
 
+def refuse(request: Request, operation: "Operation") -> Response | None:
+    """The answer to a caller whose token is not for what it asks of the agent; None to one whose token is."""
+    caller, scopes = caller_of(request), needed_for(operation)
+    if any(caller.may(scope) for scope in scopes):
+        return None
+    return problem_answer(lacks(caller, scopes[-1]))
+
+
 async def start_agent(
     store: Store,
     model: Model,
@@ -107,6 +119,7 @@ async def start_agent(
         guard=UrlGuard(push_hosts),
         resume=True,
         store_of=store_of,
+        refuse=refuse,
         until_refused=until_refused,
     )
     await server.start(alone=alone)

@@ -17,11 +17,12 @@ from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
+from holdfast.a2a.hosts import HostCheck, checked_origin
+from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auditing import Audits
 from holdfast.gateway.access.auth import Auth
-from holdfast.gateway.access.hosts import HostCheck, checked_origin
 from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.answers import problem_answer
@@ -106,7 +107,7 @@ def create_app(
                 BodyLimit,
                 limits=limits,
                 on_disk={"/api/import": limits.max_archive, "/a2a/uploads": limits.max_upload},
-                larger={"/a2a": limits.max_message},
+                larger=dict.fromkeys(AGENT, limits.max_message),
             ),
             Middleware(BusyRoutes, routes=busy),
         ],

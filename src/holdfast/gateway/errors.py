@@ -3,22 +3,6 @@
 from holdfast.core.errors import HoldfastError, InvalidInput
 
 
-class WrongHost(HoldfastError):
-    """The request names a host that we are not: a web page may have led a browser here by a name of its own."""
-
-    code = "wrong_host"
-    status = 421
-    hint = "use the address that the gateway printed when it started"
-
-
-class ForeignOrigin(HoldfastError):
-    """A web page of another site sent the request."""
-
-    code = "foreign_origin"
-    status = 403
-    hint = "open the page from the gateway's own address, or send no Origin header"
-
-
 class NoRoute(HoldfastError):
     """Nothing is served at this path."""
 

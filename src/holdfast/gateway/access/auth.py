@@ -11,12 +11,12 @@ from collections.abc import Callable
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
 from holdfast.gateway.access.authority import Authority
-from holdfast.gateway.access.scopes import Caller, needed
-from holdfast.gateway.access.upgrades import refuse_upgrade
+from holdfast.gateway.access.scopes import Caller, is_let_in, needed
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
@@ -72,9 +72,14 @@ class Auth:
             if wait is not None:
                 raise too_many(wait) from None
             raise
-        if not caller.may(wanted):
-            raise Forbidden(f"the token {caller.name!r:.80} does not have the scope {wanted}", needs=wanted)
+        if not is_let_in(caller, wanted, scope["path"]):
+            raise lacks(caller, wanted)
         return caller.acting_for(tenant)
+
+
+def lacks(caller: Caller, scope: str) -> Forbidden:
+    """The refusal of a caller that does not have a scope."""
+    return Forbidden(f"the token {caller.name!r:.80} does not have the scope {scope}", needs=scope)
 
 
 def caller_of(connection: HTTPConnection) -> Caller:

@@ -6,12 +6,15 @@
     metrics   /metrics, which says nothing of any tenant
     operator  all of that for every tenant, and the gateway itself: backups, logs, tokens
 
-A route that is not named here needs read for GET and write for anything else.
+A route that is not named here needs read for GET and write for anything else. What a call to the agent needs depends on
+its method, which is in its body: who may read or write gets as far as the agent, and is judged there (`needed_for`).
 """
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from holdfast.a2a.server import PATHS as AGENT
+from holdfast.a2a.wire import READING, Operation
 from holdfast.core.ids import check_tenant
 from holdfast.gateway.errors import Forbidden, NoRoute
 from holdfast.store.tokens import ADMIN, METRICS, OPERATOR, READ, SCOPES, WRITE
@@ -83,6 +86,16 @@ def needed(method: str, path: str) -> str | None:
     if method in {"GET", "HEAD"}:
         return READ
     return ADMIN if path.startswith(SESSIONS) and path.split("/")[4:] == [HOLD] else WRITE
+
+
+def is_let_in(caller: Caller, wanted: str, path: str) -> bool:
+    """Whether a caller gets as far as a route that needs this scope."""
+    return caller.may(wanted) or (path in AGENT and caller.may(READ))
+
+
+def needed_for(operation: Operation) -> tuple[str, ...]:
+    """The scopes of which a call to the agent needs one: who may write also sees what becomes of it."""
+    return (READ, WRITE) if operation in READING else (WRITE,)
 
 
 def is_audited(method: str, path: str) -> bool:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.gateway.access.upgrades import refuse_upgrade
+from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.errors import TooManyRequests
 

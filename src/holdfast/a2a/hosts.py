@@ -1,8 +1,8 @@
-"""Only what is meant for the gateway reaches it: requests to a name of its own, and from no other site's page.
+"""Only what is meant for a server reaches it: requests to a name of its own, and from no other site's page.
 
 A page can lead a browser here by a name of its own that suddenly means this machine (DNS rebinding): so the Host must
-be a loopback one, or one that the gateway was told. A page can also ask openly, and a browser lets it open a WebSocket
-to any site: so the Origin, where there is one, must be the gateway's own, port included, since another program on this
+be a loopback one, or one that the server was told. A page can also ask openly, and a browser lets it open a WebSocket
+to any site: so the Origin, where there is one, must be the server's own, port included, since another program on this
 machine may serve pages as well. Names are compared as they were sent; whatever is not plainly a host is nobody's.
 """
 
@@ -14,12 +14,11 @@ from typing import NamedTuple
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from holdfast.a2a.problems import problem_answer
+from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import address_in, is_loopback
-from holdfast.gateway.access.upgrades import refuse_upgrade
-from holdfast.gateway.api.answers import problem_answer
-from holdfast.gateway.errors import ForeignOrigin, WrongHost
 
 SITE = re.compile(rb"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([0-9]{1,5}))?", re.I)
 PORTS = {b"http": 80, b"https": 443}
@@ -28,6 +27,22 @@ OWN_FETCHES = frozenset({b"same-origin", b"none"})
 PREFLIGHT_SECONDS = 600
 
 Headers = Sequence[tuple[bytes, bytes]]
+
+
+class WrongHost(HoldfastError):
+    """The request names a host that we are not: a web page may have led a browser here by a name of its own."""
+
+    code = "wrong_host"
+    status = 421
+    hint = "use the address that was printed at the start, or have this name allowed"
+
+
+class ForeignOrigin(HoldfastError):
+    """A web page of another site sent the request."""
+
+    code = "foreign_origin"
+    status = 403
+    hint = "open the page from the server's own address, or send no Origin header"
 
 
 class Site(NamedTuple):
