@@ -136,6 +136,15 @@ RARELY = 10_000
     envvar="HOLDFAST_RATE_LIMIT",
     help="Requests a second of one caller; 0 for any number.  [default: 500 with tokens, 0 without]",
 )
+@click.option(
+    "--drain",
+    default=0,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.IntRange(0, 3_600),
+    envvar="HOLDFAST_DRAIN",
+    help="On SIGTERM, be not ready but answer for so long before stopping, for a balancer to notice.",
+)
 @upkeep_options
 @click.option("--json", "as_json", is_flag=True, help="Print where it runs as one line of JSON on stdout.")
 @says_errors
@@ -191,6 +200,7 @@ def _options(given: dict[str, Any]) -> "Options":
         push_hosts=given["push_hosts"],
         peers=given["peers"],
         compact_at=given["compact_at"],
+        drain_seconds=given["drain"],
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 
 from holdfast import __version__
+from holdfast.core.errors import Closing
 from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
 from holdfast.gateway.access.watch import Watch
@@ -48,7 +49,9 @@ class Gateway:
         self.cache = Cache()
         self.store_of = lru_cache(maxsize=MOST_TENANTS)(self._store_of)
         self.stopping = asyncio.Event()
-        self.readiness = Readiness(store, data, self.stopping)
+        self.draining = False
+        """Whether it is about to stop: not ready any more, but everything is still answered."""
+        self.readiness = Readiness(store, data, self._refusal)
         self.counts = Counts()
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
@@ -58,6 +61,12 @@ class Gateway:
         self._followed: Counter[Followed] = Counter()
         self._unfollowed = asyncio.Event()
         self._unfollowed.set()
+
+    def _refusal(self) -> Closing | None:
+        """Why no more requests should be sent here, if so."""
+        if self.stopping.is_set():
+            return Closing("the gateway is stopping")
+        return Closing("the gateway drains: it still answers, and will stop soon") if self.draining else None
 
     def _store_of(self, tenant: str) -> Store:
         """A tenant's view of the store."""
