@@ -18,7 +18,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.e2e
 
 FILE = Path(__file__).parents[2] / "deploy" / "compose.yml"
 STAND_INS = {

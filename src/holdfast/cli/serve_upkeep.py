@@ -62,6 +62,12 @@ OPTIONS = (
         help="How often to see what is over these limits.",
     ),
     click.option(
+        "--purge-after",
+        type=AGE,
+        envvar="HOLDFAST_PURGE_AFTER",
+        help="Remove what was deleted so long ago for good: 30d, …  [default: archives are kept]",
+    ),
+    click.option(
         "--backup-every", type=AGE, envvar="HOLDFAST_BACKUP_EVERY", help="Back the whole store up so often: 1d, 6h, …"
     ),
     click.option(
@@ -96,7 +102,7 @@ def logs_of(given: dict[str, Any]) -> "Logs":
 
 
 def timers_of(given: dict[str, Any]) -> "Timers":
-    """What was given of retention and backups."""
+    """What was given of retention, purges and backups."""
     from holdfast.gateway.operations.timers import Timers
     from holdfast.store import Policy
 
@@ -106,4 +112,5 @@ def timers_of(given: dict[str, Any]) -> "Timers":
         given["backup_every"],
         given["backup_folder"],
         given["backup_keep"],
+        given["purge_after"],
     )

@@ -143,6 +143,7 @@ class Metrics:
         yield gauge("feed_lag_seconds", "Since the live feed had read all there was.", store.feed_lag)
         for name, member, said in (
             ("db_bytes", "sizeBytes", "Size of the database."),
+            ("db_free_bytes", "freeBytes", "Of that, what nothing uses (SQLite)."),
             ("wal_bytes", "walSizeBytes", "Size of the write-ahead log (SQLite)."),
             ("disk_free_bytes", "diskFreeBytes", "Free on the disk of the store's file, or of the data folder."),
             ("short_of_room", "shortOfRoom", "1 while only deletions are taken (SQLite)."),
