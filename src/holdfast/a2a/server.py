@@ -20,7 +20,7 @@ from holdfast.a2a.handler import Handler
 from holdfast.a2a.rpc import CallId, RpcError
 from holdfast.a2a.sse import Answers, AnswerStream, never
 from holdfast.a2a.tenants import Tenants
-from holdfast.a2a.turns import Turns
+from holdfast.a2a.turns import Rested, Turns
 from holdfast.a2a.uploads import uploads_route
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.a2a.versions import HEADER, Wire
@@ -45,6 +45,7 @@ class A2AServer:
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
     share nothing, workspaces included. `until_refused` returns when a request's caller may no longer be told more.
+    `rested` hears of every turn that is over.
     """
 
     def __init__(
@@ -64,9 +65,16 @@ class A2AServer:
         store_of: Callable[[Request], Store] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        rested: Rested | None = None,
     ) -> None:
         self._tenants = Tenants(
-            store, handler, agent=agent, workspace=workspace, resume=resume, guard=guard or UrlGuard()
+            store,
+            handler,
+            agent=agent,
+            workspace=workspace,
+            resume=resume,
+            guard=guard or UrlGuard(),
+            rested=rested,
         )
         self._store_of = store_of or (lambda _request: store)
         self._until_refused = until_refused

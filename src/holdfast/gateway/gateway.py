@@ -21,6 +21,7 @@ from holdfast.gateway.operations.logs import LogWriter
 from holdfast.gateway.operations.readiness import Readiness
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.operations.traffic import Counts
+from holdfast.gateway.operations.turn_times import TurnTimes
 from holdfast.gateway.wire.sessions import Connections, Storage
 from holdfast.store import Store
 
@@ -53,6 +54,7 @@ class Gateway:
         """Whether it is about to stop: not ready any more, but everything is still answered."""
         self.readiness = Readiness(store, data, self._refusal)
         self.counts = Counts()
+        self.turn_times = TurnTimes()
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
         self.address: str | None = None

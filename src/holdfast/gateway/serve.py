@@ -152,6 +152,7 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             peers=options.peers,
             compact_at=options.compact_at,
             until_refused=gateway.until_refused,
+            rested=gateway.turn_times.rested,
         )
         stack.push_async_callback(agent.stop, 0)
         hosts = [options.host, *options.admission.hosts]
