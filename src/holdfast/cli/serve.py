@@ -162,6 +162,8 @@ def serve(as_json: bool, **given: Any) -> None:
       POST /api/chat/KEY       the agent, without A2A
       GET  /docs               everything else, to read
     """
+    if as_json and given["log_stdout"]:
+        raise click.UsageError("--json and --log-stdout both want stdout: choose one")
     import gc
 
     gc.disable()  # nothing of what a start makes is garbage, and looking for it is a seventh of the start

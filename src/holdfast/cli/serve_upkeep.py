@@ -19,6 +19,9 @@ OPTIONS = (
         "--log-requests", is_flag=True, envvar="HOLDFAST_LOG_REQUESTS", help="Log every request, not only what failed."
     ),
     click.option(
+        "--log-stdout", is_flag=True, envvar="HOLDFAST_LOG_STDOUT", help="Log to stdout as well, a line of JSON each."
+    ),
+    click.option(
         "--log-size",
         type=SIZE,
         default="10MB",
@@ -98,7 +101,12 @@ def logs_of(given: dict[str, Any]) -> "Logs":
     """What was given of the log."""
     from holdfast.gateway.operations.logs import Logs
 
-    return Logs(requests=given["log_requests"], max_bytes=given["log_size"], keep=given["log_keep"])
+    return Logs(
+        requests=given["log_requests"],
+        max_bytes=given["log_size"],
+        keep=given["log_keep"],
+        stdout=given["log_stdout"],
+    )
 
 
 def timers_of(given: dict[str, Any]) -> "Timers":

@@ -91,7 +91,7 @@ class Metrics:
         yield gauge("uptime_seconds", "Since the gateway started.", gateway.uptime)
         yield gauge("stopping", "1 while the gateway stops.", float(gateway.stopping.is_set()))
         yield gauge("draining", "1 from the beginning of a drain.", float(gateway.draining))
-        dropped = 0 if gateway.log is None else gateway.log.dropped
+        dropped = 0 if gateway.log is None else gateway.log.dropped_in_all
         yield counter("log_lines_dropped", "Lines of the log that could not be written.", dropped)
 
     def _of_requests(self) -> Iterator["Metric"]:
