@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import random
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +21,7 @@ from holdfast.store.sqlite.log import PAGE
 
 PATIENCE = 30.0
 KEEP = 20
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -107,10 +111,11 @@ async def test_a_file_of_an_earlier_version_is_left_alone_until_it_is_shrunk(tmp
         await until_at_most(path, 1_000_000)
 
 
-async def purge_again(store: Store) -> None:
-    await store.append("more", [NewEvent("n", "x" * 100_000) for _ in range(20)])
-    await store.deletion.delete("more")
-    await store.archives.purge("more")
+async def purge_again(store: Store, name: str = "more") -> None:
+    """Write two megabytes, and purge them."""
+    await store.append(name, [NewEvent("n", "x" * 100_000) for _ in range(20)])
+    await store.deletion.delete(name)
+    await store.archives.purge(name)
 
 
 def test_what_cannot_be_shrunk_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
@@ -129,3 +134,42 @@ def test_what_cannot_be_shrunk_is_refused_and_left_as_it_was(tmp_path: Path) -> 
     (tmp_path / "held.db").touch()
     with StoreLock(lock_path(tmp_path / "held.db")):
         refused("--store", f"sqlite:///{tmp_path / 'held.db'}")
+
+
+CHILD = """
+import asyncio, sys
+from itertools import count
+from pathlib import Path
+from tests.store.test_space import KEEP, opened, purge_again
+from holdfast.store.sqlite import space
+
+async def main():
+    space.KEEP_PAGES, space.STEP_SECONDS = KEEP, 0
+    async with opened(Path(sys.argv[1])) as store:
+        for number in count():
+            await purge_again(store, f"{sys.argv[2]}-{number}")
+            print(number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.long
+async def test_a_kill_while_space_is_given_back_harms_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "holdfast.db"
+    async with opened(path) as store:
+        await store.append("first", [NewEvent("n", "x" * 50_000) for _ in range(20)])
+    for cycle in range(10):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(path), str(cycle)], stdout=subprocess.PIPE, cwd=ROOT, text=True
+        )
+        assert child.stdout is not None
+        child.stdout.readline()
+        await asyncio.sleep(random.uniform(0, 0.3))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        async with opened(path) as store:
+            assert await store.verification.files() == []
+            assert (await store.verification.session("first")).problem is None
+            assert len(await store.read("first")) == 20
