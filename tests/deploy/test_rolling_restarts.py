@@ -1,6 +1,7 @@
 """Two gateways behind deploy/haproxy.cfg are restarted in turn, under load, and no request fails.
 
-Nobody sends anything twice: an append without a key and a turn of the agent are sent once, and must be answered.
+Nobody sends anything twice: an append without a key and a turn of the agent are sent once, and must be answered. Nor
+does the balancer: every append that was acknowledged was written, and no other.
 """
 
 import asyncio
@@ -43,6 +44,8 @@ class Load:
     def __init__(self, url: str) -> None:
         self.url = url
         self.answers: Counter[str] = Counter()
+        self.written: Counter[str] = Counter()
+        """Appends that were acknowledged, by path."""
         self._ended = asyncio.Event()
 
     async def write(self, name: str, *, reconnects: bool) -> None:
@@ -51,7 +54,7 @@ class Load:
         async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, limits=limits) as http:
             while not self._ended.is_set():
                 await self._ask(http, f"/api/actions/{name}", {"type": "note"})
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.03)
 
     async def chat(self) -> None:
         """Have the agent think for a while, again and again."""
@@ -64,6 +67,7 @@ class Load:
         try:
             answer = await http.post(self.url + path, json=body)
             self.answers[f"{kind} {answer.status_code}"] += 1
+            self.written[path] += answer.status_code == 201
         except httpx2.TransportError as error:
             self.answers[f"{kind} {type(error).__name__}"] += 1
 
@@ -130,11 +134,22 @@ async def test_ten_rolling_restarts_under_load_fail_no_request(tmp_path: Path, p
                     assert await asyncio.to_thread(pair.end, name) == 0
                     await asyncio.to_thread(pair.start, name)
                     await until_chosen(pair.ports[name])
+            await check_written(url, load)
     finally:
         pair.kill()
     assert load.failed() == {}, load.answers
     assert load.answers["actions 201"] > RESTARTS * WRITERS
     assert load.answers["chat 200"] > CHATTERS
+
+
+async def check_written(url: str, load: Load) -> None:
+    """Each session of a writer has as many actions as were acknowledged."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        for number in range(WRITERS):
+            path = f"/api/actions/s{number}"
+            last = load.written[path]
+            found = (await http.get(f"{url}{path}?after={last - 1}")).json()["actions"]
+            assert [entry["seq"] for entry in found] == [last]
 
 
 async def until_chosen(port: int) -> None:
