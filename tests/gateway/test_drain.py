@@ -31,6 +31,7 @@ def test_it_says_why_it_is_not_ready_and_still_answers(tmp_path: Path, http: htt
     with http, running(tmp_path, "--drain", LONG) as gateway:
         before = http.post(f"{gateway.url}/api/actions/s", json={"type": "n"})
         assert "connection" not in before.headers
+        kept = connected(gateway)
         gateway.process.send_signal(signal.SIGTERM)
         answer = until_not_ready(gateway, http)
         assert (answer.status_code, check(answer)["code"]) == (503, "closing")
@@ -40,6 +41,9 @@ def test_it_says_why_it_is_not_ready_and_still_answers(tmp_path: Path, http: htt
         assert (written.headers["connection"], answer.headers["connection"]) == ("close", "close")
         assert http.get(f"{gateway.url}/health").status_code == 200
         assert "holdfast_draining 1.0" in http.get(f"{gateway.url}/metrics").text
+        last = last_answer(kept)
+        assert last.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in last.lower()
         code, said = gateway.stop()
         assert (code, said) == (0, "")
 
@@ -53,27 +57,24 @@ def test_it_ends_by_itself(tmp_path: Path, http: httpx2.Client) -> None:
             pass
 
 
-def test_without_a_drain_it_stops_at_once(tmp_path: Path, http: httpx2.Client) -> None:
-    with http, running(tmp_path) as gateway:
-        assert gateway.stop() == (0, "")
+def connected(gateway: Running) -> socket.socket:
+    """A connection on which a request was answered, and that was left open."""
+    connection = HTTPConnection("127.0.0.1", port_of(gateway), timeout=PATIENCE)
+    connection.request("GET", "/health")
+    answer = connection.getresponse()
+    assert (answer.read() != b"", answer.will_close) == (True, False)
+    assert connection.sock is not None
+    return connection.sock
 
 
-def test_a_connection_from_before_is_told_to_close_and_closed(tmp_path: Path, http: httpx2.Client) -> None:
-    with http, running(tmp_path, "--drain", LONG) as gateway:
-        kept = HTTPConnection("127.0.0.1", port_of(gateway), timeout=PATIENCE)
-        kept.request("GET", "/health")
-        first = kept.getresponse()
-        assert (first.read() != b"", first.will_close) == (True, False)
-        mine = kept.sock
-        gateway.process.send_signal(signal.SIGTERM)
-        until_not_ready(gateway, http)
-        mine.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+def last_answer(kept: socket.socket) -> bytes:
+    """All that a connection says to one more request, until it is closed."""
+    with kept:
+        kept.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         said = b""
-        while piece := mine.recv(65536):
+        while piece := kept.recv(65536):
             said += piece
-        assert said.startswith(b"HTTP/1.1 200")
-        assert b"connection: close" in said.lower()
-        mine.close()
+        return said
 
 
 def port_of(gateway: Running) -> int:
