@@ -7,10 +7,10 @@ STAMP := $(VENV)/.stamps
 
 PEERS := .venv-peers
 
-.PHONY: help setup prove peers test test-long check bench chaos serve clean
+.PHONY: help setup prove peers test test-long e2e check bench chaos serve clean
 
 help:            ## what there is
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 $(STAMP)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Holdfast needs Python 3.11 or newer; set PYTHON=…" >&2; exit 1; }
@@ -44,10 +44,14 @@ prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="-
 peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
 
 test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
-	@$(BIN)/python -m pytest -n 2 -m "not long" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not long and not e2e" $(ARGS)
 
-test-long: $(STAMP)/test $(PEERS)/.stamp  ## the counted runs: kills, races, fuzz
+test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
 	@$(BIN)/python -m pytest -n 2 -m long --timeout 900 $(ARGS)
+
+e2e: $(STAMP)/test $(PEERS)/.stamp  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
+	@scripts/programs-here
+	@$(BIN)/python -m pytest -n 2 -m e2e --timeout 900 $(ARGS)
 
 check: $(STAMP)/test  ## ruff, mypy strict, the layering
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

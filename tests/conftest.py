@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import not_run
 from tests.support.postgres import Server, in_memory, running_server
 
 from holdfast.store import Store, open_store
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' files in memory where there is room: they kill processes, not machines."""
+    """Keep the tests' files in memory where there is room: they kill processes, not machines. Say what was not run."""
+    config.pluginmanager.register(not_run)
     if config.option.basetemp is None and in_memory() is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(in_memory()))
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS"):

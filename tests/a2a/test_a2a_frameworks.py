@@ -18,7 +18,7 @@ PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 SECONDS = 60.0
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.e2e,
     pytest.mark.skipif(not PYTHON.exists(), reason="NOT RUN: other people's frameworks need `make peers` first"),
 ]
 

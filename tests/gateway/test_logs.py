@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.gateway.process import PATIENCE, running
+from tests.gateway.process import PATIENCE, command, environment, running
 from tests.gateway.test_problems import check
 from tests.support.disks import small_disk
 
@@ -284,4 +285,67 @@ def dropped(client: httpx2.Client) -> float:
     text = client.get("/metrics").text
     return float(
         next(line for line in text.splitlines() if line.startswith("holdfast_log_lines_dropped_total")).split()[1]
+    )
+
+
+def test_the_log_goes_to_stdout_too_line_by_line(tmp_path: Path) -> None:
+    process = started(tmp_path, "--log-stdout")
+    assert process.stdout is not None
+    first = json.loads(process.stdout.readline())
+    assert (first["message"], first["level"]) == ("the gateway serves", "info")
+    assert httpx2.get(f"{first['fields']['address']}/nothing", trust_env=False).status_code == 404
+    assert json.loads(process.stdout.readline())["message"] == "GET none 404 no_route"
+    process.terminate()
+    rest, _ = process.communicate(timeout=PATIENCE)
+    assert json.loads(rest.splitlines()[-1])["message"] == "the gateway stops"
+    assert [line["message"] for line in lines_in(tmp_path / "logs")][:1] == ["the gateway serves"]
+
+
+def test_a_stdout_that_nobody_reads_holds_up_nothing(tmp_path: Path) -> None:
+    """Far more than a pipe takes is logged; it is all in the files, and what stdout did not get is counted."""
+    process = started(tmp_path, "--log-stdout", "--log-requests")
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())["fields"]["address"]
+    with httpx2.Client(base_url=address, trust_env=False, timeout=PATIENCE) as http:
+        for _ in range(600):
+            assert http.get("/health").status_code == 200
+    process.terminate()
+    assert process.wait(PATIENCE) == 0
+    process.stdout.close()
+    assert len([line for line in lines_in(tmp_path / "logs") if line["message"] == "GET /health 200"]) == 600
+
+
+def test_stdout_that_is_closed_is_said_once_and_counted(tmp_path: Path) -> None:
+    process = started(tmp_path, "--log-stdout", stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())["fields"]["address"]
+    process.stdout.close()
+    with httpx2.Client(base_url=address, trust_env=False, timeout=PATIENCE) as http:
+        http.get("/nothing")
+        wait_for(lambda: "holdfast_log_lines_dropped_total 0.0" not in http.get("/metrics").text)
+        http.get("/nothing")
+    process.terminate()
+    process.stdout = None
+    _, said = process.communicate(timeout=PATIENCE)
+    assert said.count("goes on without") == 1
+    assert process.returncode == 0
+
+
+def test_stdout_cannot_have_the_log_and_the_announcement(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from holdfast.cli import main
+
+    done = CliRunner().invoke(
+        main, ["serve", "--data", str(tmp_path / "data"), "--port", "0", "--json", "--log-stdout"]
+    )
+    assert (done.exit_code, "--log-stdout" in done.output) == (2, True)
+    assert not (tmp_path / "data").exists()
+
+
+def started(data: Path, *options: str, stderr: int | None = None) -> "subprocess.Popen[str]":
+    """A gateway process that says on stdout what it is told to, and nothing else."""
+    words = command("--port", "0", "--data", str(data), *options)
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=stderr or subprocess.DEVNULL, text=True, env=environment()
     )

@@ -57,7 +57,7 @@ async def test_no_request_can_make_new_labels(client: httpx2.AsyncClient) -> Non
     assert {value for _, labels in found for name, value in labels if name == "method"} <= {"GET", "POST", "OTHER"}
     text = (await client.get("/metrics")).text
     assert not any(secret in text for secret in ("someone-", "tenant-", "kind-", "odd"))
-    assert len(found) < 150
+    assert len(found) < 250
 
 
 async def test_events_writes_and_groups_are_counted(client: httpx2.AsyncClient, store: Store) -> None:
@@ -122,7 +122,12 @@ async def test_the_store_is_measured(request: pytest.FixtureRequest, engine: str
     assert (info["version"], info["engine"]) == (__version__, engine)
     names = {name for name, _ in found}
     if engine == "sqlite":
-        assert {"holdfast_wal_bytes", "holdfast_disk_free_bytes", "holdfast_short_of_room"} <= names
+        assert {
+            "holdfast_db_free_bytes",
+            "holdfast_wal_bytes",
+            "holdfast_disk_free_bytes",
+            "holdfast_short_of_room",
+        } <= names
     else:
         assert figure(found, "holdfast_feed_held_seconds") >= 0
         assert {lane for name, labels in found if name == "holdfast_writes_total" for _, lane in labels} == set("0123")

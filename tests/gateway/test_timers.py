@@ -15,7 +15,7 @@ import pytest
 from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
 
-from holdfast.core.errors import InvalidInput, StoreUnavailable
+from holdfast.core.errors import InvalidInput, NotFound, StoreUnavailable
 from holdfast.gateway.operations import timers
 from holdfast.gateway.operations.backups import Backups
 from holdfast.gateway.operations.timers import Served, Timer, Timers
@@ -92,6 +92,34 @@ async def test_retention_is_applied_to_every_tenant_and_never_to_what_is_held(st
         for each in (store, other):
             assert {row.session_id for row in (await each.sessions.list()).sessions} == {"held", "new"}
             assert [gone.reason for gone in (await each.archives.list())] == ["retention: count"]
+
+
+async def test_archives_are_purged_for_every_tenant_when_they_are_old_enough(store_url: str, tmp_path: Path) -> None:
+    async with await open_store(store_url) as store:
+        other = store.for_tenant("other")
+        for each in (store, other):
+            await fill(each, "gone", "here")
+            await each.deletion.delete("gone")
+        keeping = Timers(purge_after_ms=DAY, retention_every_ms=QUICK)
+        async with going(keeping, store, store_url, tmp_path) as found:
+            await until(lambda: found["purge"].runs > 1)
+        assert [each.purged_at for each in await other.archives.list()] == [None]
+        options = Timers(purge_after_ms=QUICK, retention_every_ms=QUICK)
+        async with going(options, store, store_url, tmp_path) as found:
+            await until_purged(store, other)
+        for each in (store, other):
+            with pytest.raises(NotFound):
+                _ = [event async for event in each.archives.events("gone")]
+            assert [row.session_id for row in (await each.sessions.list()).sessions] == ["here"]
+            assert (await each.archives.get("gone")).purged_at is not None
+
+
+async def until_purged(*stores: Store) -> None:
+    """Wait until no store has an archive that can be read."""
+    async with asyncio.timeout(PATIENCE):
+        for store in stores:
+            while await store.archives.due(2**62):
+                await asyncio.sleep(0.01)
 
 
 async def test_what_was_done_a_moment_ago_is_not_done_again_after_a_restart(store_url: str, tmp_path: Path) -> None:
@@ -339,6 +367,7 @@ def test_timers_are_in_the_status_and_in_the_metrics(tmp_path: Path) -> None:
         {"retention_every_ms": 10},
         {"backup_every_ms": 99},
         {"backup_keep": 0},
+        {"purge_after_ms": 0},
         {"backup_folder": Path("copies")},
     ],
 )
@@ -354,6 +383,7 @@ def test_options_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         ("--retention-max-bytes", "10 apples"),
         ("--retention-max-sessions", "0"),
         ("--backup-every", "0s"),
+        ("--purge-after", "0s"),
         ("--backup-folder", "copies"),
     ],
     ids=" ".join,

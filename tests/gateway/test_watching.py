@@ -67,7 +67,7 @@ def test_every_expression_names_only_metrics_and_labels_that_exist(figures: Figu
     engine = next(dict(has)["engine"] for name, has in figures if name == "holdfast_info")
     elsewhere = {
         "sqlite": {"holdfast_feed_held_seconds"},
-        "postgresql": {"holdfast_wal_bytes", "holdfast_short_of_room"},
+        "postgresql": {"holdfast_db_free_bytes", "holdfast_wal_bytes", "holdfast_short_of_room"},
     }[engine]
     for where, expression in expressions().items():
         plain = re.sub(r'"[^"]*"', '""', expression)

@@ -12,7 +12,7 @@ from holdfast.prove import report
 
 PROGRAM = chromium.find()
 NO_CHROMIUM = "NOT RUN: no page was looked at, as there is no Chromium (scripts/chromium-here)"
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_CHROMIUM)
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(PROGRAM is None, reason=NO_CHROMIUM)]
 
 PHONE = 360
 BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).reduce((sum, v) => sum + Number(v), 0)"

@@ -23,7 +23,7 @@ from holdfast.a2a.handler import Handler
 from holdfast.a2a.rpc import CallId, RpcError
 from holdfast.a2a.sse import Answers, AnswerStream, event, never
 from holdfast.a2a.tenants import Tenants
-from holdfast.a2a.turns import Turns
+from holdfast.a2a.turns import Rested, Turns
 from holdfast.a2a.uploads import uploads_route
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.a2a.versions import HEADER, Wire
@@ -47,7 +47,8 @@ class A2AServer:
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
     share nothing, workspaces included. `refuse` is the answer to a caller that may not do what it asks for, None to one
-    that may; `until_refused` returns when a request's caller may no longer be told more.
+    that may; `until_refused` returns when a request's caller may no longer be told more; `rested` hears of every turn
+    that is over.
     """
 
     def __init__(
@@ -68,9 +69,16 @@ class A2AServer:
         refuse: Callable[[Request, Operation], Response | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        rested: Rested | None = None,
     ) -> None:
         self._tenants = Tenants(
-            store, handler, agent=agent, workspace=workspace, resume=resume, guard=guard or UrlGuard()
+            store,
+            handler,
+            agent=agent,
+            workspace=workspace,
+            resume=resume,
+            guard=guard or UrlGuard(),
+            rested=rested,
         )
         self._store_of = store_of or (lambda _request: store)
         self._refuse = refuse or (lambda _request, _operation: None)

@@ -9,7 +9,7 @@ from holdfast.a2a.push import Push, PushConfigs
 from holdfast.a2a.recovery import Recovery
 from holdfast.a2a.runner import TurnRunner
 from holdfast.a2a.turn_queue import TurnQueue
-from holdfast.a2a.turns import Turns
+from holdfast.a2a.turns import Rested, Turns
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core import TimeOrderedIds
 from holdfast.store import Store
@@ -20,7 +20,15 @@ class Tenants:
     be begun again."""
 
     def __init__(
-        self, store: Store, handler: Handler, *, agent: str, workspace: Path, resume: bool, guard: UrlGuard
+        self,
+        store: Store,
+        handler: Handler,
+        *,
+        agent: str,
+        workspace: Path,
+        resume: bool,
+        guard: UrlGuard,
+        rested: Rested | None = None,
     ) -> None:
         self._ids = TimeOrderedIds()
         self._owner = f"a2a-{self._ids()}"
@@ -29,6 +37,7 @@ class Tenants:
         self._agent = agent
         self._workspace = workspace
         self._guard = guard
+        self._rested = rested
         self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
 
@@ -70,4 +79,5 @@ class Tenants:
             agent=self._agent,
             owner=self._owner,
             ids=self._ids,
+            rested=self._rested,
         )

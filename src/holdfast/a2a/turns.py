@@ -6,7 +6,8 @@ the client stays, and whoever follows it misses nothing.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -41,6 +42,8 @@ SECONDS_TO_RECORD = 2.0
 SECONDS_TO_POST = 2.0
 
 Result = TypeVar("Result")
+Rested = Callable[[Task, float], None]
+"""Hears of a turn that is over: its task as it was last recorded, and the seconds since it was accepted or taken up."""
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -59,6 +62,7 @@ class Turns:
         agent: str,
         owner: str,
         ids: IdSource,
+        rested: Rested | None = None,
     ) -> None:
         self.configs = configs
         self.files = files
@@ -67,6 +71,7 @@ class Turns:
         self._push = push
         self._agent = agent
         self._ids = ids
+        self._rested = rested
         self._acceptance = Acceptance(store, files, agent=agent, owner=owner, ids=ids)
         self._lists = TaskLists(store, agent)
         self._underway: set[asyncio.Task[Any]] = set()
@@ -233,13 +238,16 @@ class Turns:
         channel = self._channels[task.task_id] = Channel(task)
         return channel
 
-    def _close(self, channel: Channel) -> None:
+    def _close(self, channel: Channel, seconds: float) -> None:
+        if self._rested is not None:
+            self._rested(channel.task, seconds)
         if self._channels.get(channel.task.task_id) is channel:
             del self._channels[channel.task.task_id]
 
     def _start(self, channel: Channel, run: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        began = time.monotonic()
         running = self._go(run)
-        running.add_done_callback(lambda _: self._close(channel))
+        running.add_done_callback(lambda _: self._close(channel, time.monotonic() - began))
         running.add_done_callback(_report)
         self._go(self._post(channel))
         return running

@@ -9,7 +9,7 @@ VERBS = {
     "prove": "Start, talk to, kill and restart an agent runtime; say whether it remembers.",
     "serve": "Run the gateway: sessions over REST, WebSocket and A2A.",
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
-    "db": "Look after the store: status, migrate, backup, restore.",
+    "db": "Look after the store: status, migrate, backup, restore, shrink.",
     "token": "Say who may ask a gateway: create, list, revoke tokens.",
     "sim": "Serve the model simulator.",
     "completion": "Print the line that gives your shell completion.",

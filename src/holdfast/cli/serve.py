@@ -136,6 +136,15 @@ RARELY = 10_000
     envvar="HOLDFAST_RATE_LIMIT",
     help="Requests a second of one caller; 0 for any number.  [default: 500 with tokens, 0 without]",
 )
+@click.option(
+    "--drain",
+    default=0,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.IntRange(0, 3_600),
+    envvar="HOLDFAST_DRAIN",
+    help="On SIGTERM, be not ready but answer for so long before stopping, for a balancer to notice.",
+)
 @upkeep_options
 @click.option("--json", "as_json", is_flag=True, help="Print where it runs as one line of JSON on stdout.")
 @says_errors
@@ -153,6 +162,8 @@ def serve(as_json: bool, **given: Any) -> None:
       POST /api/chat/KEY       the agent, without A2A
       GET  /docs               everything else, to read
     """
+    if as_json and given["log_stdout"]:
+        raise click.UsageError("--json and --log-stdout both want stdout: choose one")
     import gc
 
     gc.disable()  # nothing of what a start makes is garbage, and looking for it is a seventh of the start
@@ -191,6 +202,7 @@ def _options(given: dict[str, Any]) -> "Options":
         push_hosts=given["push_hosts"],
         peers=given["peers"],
         compact_at=given["compact_at"],
+        drain_seconds=given["drain"],
     )
 
 

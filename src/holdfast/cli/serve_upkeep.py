@@ -19,6 +19,9 @@ OPTIONS = (
         "--log-requests", is_flag=True, envvar="HOLDFAST_LOG_REQUESTS", help="Log every request, not only what failed."
     ),
     click.option(
+        "--log-stdout", is_flag=True, envvar="HOLDFAST_LOG_STDOUT", help="Log to stdout as well, a line of JSON each."
+    ),
+    click.option(
         "--log-size",
         type=SIZE,
         default="10MB",
@@ -62,6 +65,12 @@ OPTIONS = (
         help="How often to see what is over these limits.",
     ),
     click.option(
+        "--purge-after",
+        type=AGE,
+        envvar="HOLDFAST_PURGE_AFTER",
+        help="Remove what was deleted so long ago for good: 30d, …  [default: archives are kept]",
+    ),
+    click.option(
         "--backup-every", type=AGE, envvar="HOLDFAST_BACKUP_EVERY", help="Back the whole store up so often: 1d, 6h, …"
     ),
     click.option(
@@ -92,11 +101,16 @@ def logs_of(given: dict[str, Any]) -> "Logs":
     """What was given of the log."""
     from holdfast.gateway.operations.logs import Logs
 
-    return Logs(requests=given["log_requests"], max_bytes=given["log_size"], keep=given["log_keep"])
+    return Logs(
+        requests=given["log_requests"],
+        max_bytes=given["log_size"],
+        keep=given["log_keep"],
+        stdout=given["log_stdout"],
+    )
 
 
 def timers_of(given: dict[str, Any]) -> "Timers":
-    """What was given of retention and backups."""
+    """What was given of retention, purges and backups."""
     from holdfast.gateway.operations.timers import Timers
     from holdfast.store import Policy
 
@@ -106,4 +120,5 @@ def timers_of(given: dict[str, Any]) -> "Timers":
         given["backup_every"],
         given["backup_folder"],
         given["backup_keep"],
+        given["purge_after"],
     )

@@ -32,7 +32,7 @@ from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.connections.rates import RateLimit, Rates
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.layers import BodyLimit, BusyRoutes, Problems
+from holdfast.gateway.layers import BodyLimit, BusyRoutes, LastAnswers, Problems
 from holdfast.gateway.live.sse import ServerSentEvents
 from holdfast.gateway.live.websocket import Live
 from holdfast.gateway.operations import metrics
@@ -97,6 +97,7 @@ def create_app(
         ],
         middleware=[
             Middleware(Traffic, counts=gateway.counts, logs=logs or Logs()),
+            Middleware(LastAnswers, draining=lambda: gateway.draining),
             Middleware(SecurityHeaders),
             Middleware(Problems),
             Middleware(HostCheck, hosts=hosts, origins=[checked_origin(origin) for origin in origins]),

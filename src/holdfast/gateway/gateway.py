@@ -12,6 +12,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 
 from holdfast import __version__
+from holdfast.core.errors import Closing
 from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
 from holdfast.gateway.access.watch import Watch
@@ -20,6 +21,7 @@ from holdfast.gateway.operations.logs import LogWriter
 from holdfast.gateway.operations.readiness import Readiness
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.operations.traffic import Counts
+from holdfast.gateway.operations.turn_times import TurnTimes
 from holdfast.gateway.wire.sessions import Connections, Storage
 from holdfast.store import Store
 
@@ -48,8 +50,11 @@ class Gateway:
         self.cache = Cache()
         self.store_of = lru_cache(maxsize=MOST_TENANTS)(self._store_of)
         self.stopping = asyncio.Event()
-        self.readiness = Readiness(store, data, self.stopping)
+        self.draining = False
+        """Whether it is about to stop: not ready any more, but everything is still answered."""
+        self.readiness = Readiness(store, data, self._refusal)
         self.counts = Counts()
+        self.turn_times = TurnTimes()
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
         self.address: str | None = None
@@ -58,6 +63,12 @@ class Gateway:
         self._followed: Counter[Followed] = Counter()
         self._unfollowed = asyncio.Event()
         self._unfollowed.set()
+
+    def _refusal(self) -> Closing | None:
+        """Why no more requests should be sent here, if so."""
+        if self.stopping.is_set():
+            return Closing("the gateway is stopping")
+        return Closing("the gateway drains: it still answers, and will stop soon") if self.draining else None
 
     def _store_of(self, tenant: str) -> Store:
         """A tenant's view of the store."""

@@ -1,5 +1,6 @@
 """What every request passes on its way in, outermost first. Each layer is a plain ASGI class.
 
+LastAnswers      a gateway that drains tells connections to close
 SecurityHeaders  every answer tells browsers what not to do with it (headers)
 Problems         whatever is raised leaves as a problem; a defect of ours is logged and not shown
 HostCheck        the request is meant for us: Host against DNS rebinding, Origin against other sites' pages (hosts)
@@ -11,7 +12,7 @@ BusyRoutes       the busy routes are answered here, before the framework's own l
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -25,6 +26,22 @@ from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.errors import Unexpected
 
 log = logging.getLogger("holdfast.gateway")
+
+
+class LastAnswers:
+    """Has connections closed with their next answer, once the gateway drains: who comes again goes elsewhere."""
+
+    def __init__(self, app: ASGIApp, draining: Callable[[], bool]) -> None:
+        self._app = app
+        self._draining = draining
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def last(message: Message) -> None:
+            if message["type"] == "http.response.start" and self._draining():
+                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            await send(message)
+
+        await self._app(scope, receive, last if scope["type"] == "http" else send)
 
 
 class Problems:

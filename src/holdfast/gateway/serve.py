@@ -1,7 +1,8 @@
 """A gateway as a process: lock, socket, store, agent, server; and all of that again, backwards, on SIGTERM.
 
 The stop is in order: not ready, live feeds get their close, requests under way are answered, turns end or are left
-for the next start, the lanes drain, the lock is released, exit code 0.
+for the next start, the lanes drain, the lock is released, exit code 0. A drain goes before it, if one is asked for: not
+ready, but everything is still answered, so that a balancer stops sending before the gateway stops answering.
 """
 
 import asyncio
@@ -70,6 +71,7 @@ class Options:
     push_hosts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
     compact_at: int | None = None
+    drain_seconds: float = 0
 
     @property
     def store_url(self) -> str:
@@ -150,6 +152,7 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             peers=options.peers,
             compact_at=options.compact_at,
             until_refused=gateway.until_refused,
+            rested=gateway.turn_times.rested,
         )
         stack.push_async_callback(agent.stop, 0)
         hosts = [options.host, *options.admission.hosts]
@@ -175,7 +178,7 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             log.info("the gateway serves", extra={"fields": {**about, "pid": os.getpid()}})
             announce(started)
 
-        await Server(app, gateway, agent, say, options.limits).serve([listener])
+        await Server(app, gateway, agent, say, options.limits, options.drain_seconds).serve([listener])
         log.info("the gateway stops")
 
 
@@ -183,7 +186,13 @@ class Server(uvicorn.Server):
     """uvicorn, stopping in our order."""
 
     def __init__(
-        self, app: Any, gateway: Gateway, agent: Stoppable, announce: Callable[[], None], limits: Limits | None = None
+        self,
+        app: Any,
+        gateway: Gateway,
+        agent: Stoppable,
+        announce: Callable[[], None],
+        limits: Limits | None = None,
+        drain_seconds: float = 0,
     ) -> None:
         limits = limits or Limits()
         super().__init__(
@@ -206,6 +215,7 @@ class Server(uvicorn.Server):
         self._gateway = gateway
         self._agent = agent
         self._announce = announce
+        self._drain_seconds = drain_seconds
         self._loop = asyncio.get_running_loop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -214,10 +224,23 @@ class Server(uvicorn.Server):
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin the stop; a second Ctrl-C waits for nobody. The signal is not raised again: it ends in success."""
+        """Begin the drain; without one, or with one under way, the stop; once that is under way, a Ctrl-C waits for
+        nobody. The signal is not raised again: it ends in success."""
+        if self._drain_seconds and not self.should_exit and not self._gateway.draining:
+            self._gateway.draining = True
+            self._loop.call_soon_threadsafe(self._drain)
+            return
         self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True  # a second signal, however soon, is the second
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _drain(self) -> None:
+        log.info("the gateway drains for %g s", self._drain_seconds)
+        self._loop.call_later(self._drain_seconds, self._end)
+
+    def _end(self) -> None:
         self.should_exit = True
-        self._loop.call_soon_threadsafe(self._gateway.stopping.set)
+        self._gateway.stopping.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the feeds; then answer what is under way while the agent's turns come to their end."""

@@ -25,6 +25,9 @@ LIST = f"""
     SELECT {COLUMNS} FROM archives
     WHERE tenant = ?1 AND deleted_at < ?2 AND (deleted_at, session_no) > (?3, ?4)
     ORDER BY deleted_at, session_no LIMIT ?5"""
+DUE = """
+    SELECT session_id FROM archives WHERE tenant = ?1 AND deleted_at < ?2 AND state = 'kept'
+    ORDER BY deleted_at, session_no LIMIT ?3"""
 INSERT_ARCHIVE = """
     INSERT INTO archives
       (session_no, tenant, session_id, deleted_at, reason, last_seq, last_hash, size_bytes, document, purged_at)
@@ -77,6 +80,11 @@ class Archives(Part):
         place = (-1, 0) if after is None else (after.deleted_at, after.session_no)
         rows = await self.workers.read(lambda tx: tx.all(LIST, self.tenant, before, *place, limit))
         return [_archived(row) for row in rows]
+
+    async def due(self, deleted_before: int, *, limit: int = 500) -> Sequence[str]:
+        """The ids of what was deleted before a time and is not purged, the oldest first."""
+        rows = await self.workers.read(lambda tx: tx.all(DUE, self.tenant, deleted_before, limit))
+        return [row[0] for row in rows]
 
     async def get(self, session_id: str) -> Archived:
         """One deleted session, or NotFound."""

@@ -215,6 +215,8 @@ class Engine(Protocol):
     moment_sql: str | None
     """The moment of a snapshot (see `moments`); None if `moment` tells it."""
     text: TextSql
+    chores: tuple[Callable[[Tx], bool], ...]
+    """What the engine's own files need now and then."""
 
     def writer(self) -> Writer:
         """A new connection for a lane."""

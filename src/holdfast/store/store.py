@@ -304,7 +304,7 @@ async def open_store(
 
     def start() -> Machinery:
         engine = open_engine(url, clock, read_only=read_only)
-        return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text)))
+        return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text), *engine.chores))
 
     machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))

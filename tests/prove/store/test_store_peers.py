@@ -18,7 +18,7 @@ PEERS: dict[str, set[str]] = {
 KEPT_BY = {"openai_agents_sqlite", "langgraph_sqlite", "adk_sqlite", "adk_database"}
 
 
-@pytest.mark.long
+@pytest.mark.e2e
 @pytest.mark.skipif(not PYTHON.exists(), reason="NOT RUN: other people's stores need `make peers` first")
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_is_what_the_page_says(name: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ VERBS = {
     "migrate": "Bring the store's schema up to date.",
     "backup": "Copy the store to a new file while it is in use, and check the copy.",
     "restore": "Make a store from a backup.",
+    "shrink": "Give the disk back what a store's file does not use; no gateway may run on it.",
     "audit": "Say what was done to sessions and the store, and by whom.",
 }
 

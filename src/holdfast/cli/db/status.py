@@ -34,6 +34,7 @@ def status(where: Where, as_json: bool) -> None:
             ("sessions", f"{found['sessions']:,}"),
             ("events", f"{found['events']:,}"),
             ("size", show.size(found["sizeBytes"])),
+            ("free", show.size(free) if (free := found["figures"].get("freeBytes")) is not None else "-"),
             ("log", show.size(found["walSizeBytes"]) if found["walSizeBytes"] is not None else "-"),
         ]
     )

@@ -3,11 +3,14 @@
     {"time": …, "level": …, "logger": …, "message": …, "fields": {…}, "error": {"type": …, "message": …, "trace": …}}
 
 Whoever logs hands the line over and goes on: a thread writes it, so that a slow, full or missing disk holds up nobody.
-What could not be written is counted and said once there is room again. Warnings also go to stderr, for people.
+What could not be written is counted and said once there is room again. Warnings also go to stderr, for people, and all
+lines to stdout if that is asked for, for whoever collects what containers say.
 """
 
 import json
 import logging
+import os
+import select
 import sys
 import threading
 import traceback
@@ -16,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import msgspec
 
@@ -53,6 +56,8 @@ class Logs:
     max_bytes: int = 10_000_000
     keep: int = 5
     """Files, the one that grows included."""
+    stdout: bool = False
+    """Whether all lines also go to stdout."""
 
     def __post_init__(self) -> None:
         if self.max_bytes < SMALLEST_FILE:
@@ -61,12 +66,24 @@ class Logs:
             raise InvalidInput(f"2 to {MOST_KEPT} log files can be kept, not {self.keep}")
 
 
-class LogWriter(logging.Handler):
-    """Writes records to files, on a thread of its own."""
+class Sink(Protocol):
+    """Where lines go."""
 
-    def __init__(self, files: LogFiles, most_together: int = MOST_TOGETHER) -> None:
+    def append(self, lines: bytes) -> None:
+        """Write whole lines, or an OSError."""
+        ...
+
+    def close(self) -> None:
+        """There are no more."""
+        ...
+
+
+class LineWriter(logging.Handler):
+    """Writes records as lines, on a thread of its own."""
+
+    def __init__(self, sink: Sink, most_together: int = MOST_TOGETHER) -> None:
         super().__init__()
-        self.files = files
+        self._sink = sink
         self.dropped = 0
         """Lines that could not be written."""
         self._most_together = most_together
@@ -101,7 +118,7 @@ class LogWriter(logging.Handler):
             lines, going = self._take()
             if lines:
                 self._write(lines)
-        self.files.close()
+        self._sink.close()
 
     def _take(self) -> tuple[list[bytes], bool]:
         """Some lines that wait, and whether more may come."""
@@ -124,7 +141,7 @@ class LogWriter(logging.Handler):
         if told:
             lines.append(self._said(f"{told} lines of the log could not be written"))
         try:
-            self.files.append(b"".join(lines))
+            self._sink.append(b"".join(lines))
         except OSError as error:
             self._drop(len(lines) - bool(told))
             if not self._failing:
@@ -144,6 +161,40 @@ class LogWriter(logging.Handler):
         return line_of(logging.LogRecord(log.name, logging.WARNING, "", 0, text, None, None))
 
 
+class LogWriter(LineWriter):
+    """Writes records to files."""
+
+    def __init__(self, files: LogFiles, most_together: int = MOST_TOGETHER) -> None:
+        super().__init__(files, most_together)
+        self.files = files
+        self.beside: LineWriter | None = None
+        """The writer to stdout, if there is one."""
+
+    @property
+    def dropped_in_all(self) -> int:
+        """Lines that could not be written, wherever they were to go."""
+        return self.dropped + (0 if self.beside is None else self.beside.dropped)
+
+
+class Descriptor:
+    """An open file that is not ours, such as stdout."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def append(self, lines: bytes) -> None:
+        """Write whole lines; waits for whoever reads them."""
+        left = memoryview(lines)
+        while left:
+            try:
+                left = left[os.write(self._number, left) :]
+            except BlockingIOError:
+                select.select([], [self._number], [])
+
+    def close(self) -> None:
+        """Leave it to its owner."""
+
+
 class Plain(logging.Formatter):
     """A record for people: without secrets, and on one line but for the trace."""
 
@@ -156,19 +207,25 @@ class Plain(logging.Formatter):
 
 @contextmanager
 def writing(folder: Path, options: Logs) -> Iterator[LogWriter]:
-    """Write what is logged to files in a folder, our own from info on."""
+    """Write what is logged to files in a folder, and to stdout if asked to, our own from info on."""
     files = LogFiles(folder, max_bytes=options.max_bytes, keep=options.keep)
     writer = LogWriter(files, min(MOST_TOGETHER, options.max_bytes // 4))
     root, ours = logging.getLogger(), logging.getLogger(OURS)
     before = ours.level
-    root.addHandler(writer)
+    writers: list[LineWriter] = [writer]
+    if options.stdout:
+        writer.beside = LineWriter(Descriptor(sys.stdout.fileno()))
+        writers.append(writer.beside)
+    for each in writers:
+        root.addHandler(each)
     ours.setLevel(logging.INFO)
     try:
         yield writer
     finally:
-        root.removeHandler(writer)
         ours.setLevel(before)
-        writer.close()
+        for each in writers:
+            root.removeHandler(each)
+            each.close()
 
 
 def warn_people(stream: TextIO | None = None) -> None:

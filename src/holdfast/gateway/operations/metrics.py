@@ -1,7 +1,8 @@
 """`/metrics`: what a gateway counts, as Prometheus reads it.
 
 Everything is counted elsewhere, plainly, and put into its form when somebody asks. The labels are bounded: templates
-of routes, methods, classes of status, codes of errors, numbers of lanes, names of timers; never a session or a tenant.
+of routes, methods, classes of status, codes of errors, outcomes of turns, numbers of lanes, names of timers; never a
+session or a tenant.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from holdfast.core import HoldfastError, errors
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.operations import traffic
+from holdfast.gateway.operations import traffic, turn_times
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET
 from holdfast.gateway.routes.service import schema_version
 from holdfast.store import tally
@@ -71,6 +72,7 @@ class Metrics:
         """Every figure, as the registry wants them."""
         yield from self._of_itself()
         yield from self._of_requests()
+        yield from self._of_turns()
         yield from self._of_lanes()
         yield from self._of_storage()
         yield from self._of_timers()
@@ -88,7 +90,8 @@ class Metrics:
         yield InfoMetricFamily("holdfast", "The gateway and its store's engine.", about)
         yield gauge("uptime_seconds", "Since the gateway started.", gateway.uptime)
         yield gauge("stopping", "1 while the gateway stops.", float(gateway.stopping.is_set()))
-        dropped = 0 if gateway.log is None else gateway.log.dropped
+        yield gauge("draining", "1 from the beginning of a drain.", float(gateway.draining))
+        dropped = 0 if gateway.log is None else gateway.log.dropped_in_all
         yield counter("log_lines_dropped", "Lines of the log that could not be written.", dropped)
 
     def _of_requests(self) -> Iterator["Metric"]:
@@ -111,6 +114,16 @@ class Metrics:
         for kind in (WEBSOCKET, SSE):
             live.add_metric([kind], counts.live[kind])
         yield live
+
+    def _of_turns(self) -> Iterator["Metric"]:
+        from prometheus_client.core import HistogramMetricFamily
+
+        seconds = HistogramMetricFamily(
+            "holdfast_turn_seconds", "Time of a turn of the agent, from acceptance to rest.", labels=["outcome"]
+        )
+        for outcome, found in self._gateway.turn_times.by_outcome.items():
+            seconds.add_metric([outcome], cumulative(turn_times.BOUNDS, found.by_time), found.seconds)
+        yield seconds
 
     def _of_lanes(self) -> Iterator["Metric"]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -142,6 +155,7 @@ class Metrics:
         yield gauge("feed_lag_seconds", "Since the live feed had read all there was.", store.feed_lag)
         for name, member, said in (
             ("db_bytes", "sizeBytes", "Size of the database."),
+            ("db_free_bytes", "freeBytes", "Of that, what nothing uses (SQLite)."),
             ("wal_bytes", "walSizeBytes", "Size of the write-ahead log (SQLite)."),
             ("disk_free_bytes", "diskFreeBytes", "Free on the disk of the store's file, or of the data folder."),
             ("short_of_room", "shortOfRoom", "1 while only deletions are taken (SQLite)."),

@@ -1,16 +1,17 @@
-"""Whether the gateway is ready: the store can be read, and takes a write that is durable.
+"""Whether the gateway is ready: it goes on, the store can be read, and takes a write that is durable.
 
-Both are tried for real. A write that somebody else made since the last look proves as much, and whatever is found is
-kept for a second: asking often makes no load.
+The last two are tried for real. A write that somebody else made since the last look proves as much, and whatever is
+found is kept for a second: asking often makes no load.
 """
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
-from holdfast.core.errors import Closing, StoreUnavailable
+from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.errors import NotReady
 from holdfast.gateway.operations.kept import Kept
 from holdfast.store import Store
@@ -24,12 +25,12 @@ UNAVAILABLE = 503
 
 
 class Readiness:
-    """What can be said of a store now, asked at most once a second."""
+    """What can be said of a store now, asked at most once a second; `refusal` is why the gateway itself is not."""
 
-    def __init__(self, store: Store, data: Path | None, stopping: asyncio.Event) -> None:
+    def __init__(self, store: Store, data: Path | None, refusal: Callable[[], HoldfastError | None]) -> None:
         self._store = store
         self._folder = folder_of(store, data)
-        self._stopping = stopping
+        self._refusal = refusal
         self._commits = 0
         self._figures = Kept(self._ask_figures, FRESH_SECONDS)
         self._ready = Kept(self._ask, FRESH_SECONDS)
@@ -40,8 +41,9 @@ class Readiness:
 
     async def look(self) -> dict[str, Any]:
         """The figures of a store that can be read and written; a HoldfastError with status 503 says why it is not."""
-        if self._stopping.is_set():
-            raise Closing("the gateway is stopping")
+        refusal = self._refusal()
+        if refusal is not None:
+            raise refusal
         if self._store.failure is not None:
             raise self._store.failure
         try:

@@ -1,8 +1,8 @@
-"""What a gateway does by itself now and then: retention, and backups.
+"""What a gateway does by itself now and then: retention, purges, and backups.
 
 When something was last done is known to the store, so a gateway that restarts often neither forgets it nor repeats it,
 and of several gateways one does it at a time. A run that fails is said, counted and tried again, soon at first. When
-the gateway stops, a run under way is given up: half a backup is no file, and retention ends between two sessions.
+the gateway stops, a run under way is given up: half a backup is no file, and the others end between two sessions.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
-from holdfast.core.errors import Closing, InvalidInput
+from holdfast.core.errors import Closing, InvalidInput, NotFound
 from holdfast.core.redact import redact
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
@@ -25,6 +25,7 @@ from holdfast.store.backup_process import Order, back_up_apart
 from holdfast.store.duties import Duty
 
 RETENTION = "retention"
+PURGE = "purge"
 BACKUP = "backup"
 SHORTEST_MS = 1_000
 HOLD_MS = 60_000
@@ -52,6 +53,8 @@ class Timers:
     backup_every_ms: int | None = None
     backup_folder: Path | None = None
     backup_keep: int = 7
+    purge_after_ms: int | None = None
+    """How long archives are kept, which are looked at as often as retention."""
 
     def __post_init__(self) -> None:
         for every in (self.retention_every_ms, self.backup_every_ms):
@@ -60,6 +63,8 @@ class Timers:
         for limit in (self.retention.max_age_ms, self.retention.max_sessions, self.retention.max_bytes):
             if limit is not None and limit < 1:
                 raise InvalidInput("a limit of 0 would have every session deleted", hint="leave it out for no limit")
+        if self.purge_after_ms is not None and self.purge_after_ms < SHORTEST_MS:
+            raise InvalidInput("an archive must be kept for a second at least", hint="--purge-after 30d")
         if self.backup_keep < 1:
             raise InvalidInput("at least one backup must be kept")
         if self.backup_every_ms is None and self.backup_folder is not None:
@@ -197,6 +202,9 @@ def chosen(timers: Timers, served: Served, data: Path, stopping: asyncio.Event) 
     if timers.retains:
         retain = _retaining(timers.retention, served.store, stopping)
         found.append(Timer(RETENTION, timers.retention_every_ms, retain, served, holder))
+    if timers.purge_after_ms is not None:
+        purge = _purging(timers.purge_after_ms, served.store, stopping)
+        found.append(Timer(PURGE, timers.retention_every_ms, purge, served, holder))
     if timers.backup_every_ms is not None:
         backups = Backups((timers.backup_folder or data / "backups").absolute(), timers.backup_keep)
         back_up = _backing_up(backups, served, stopping)
@@ -220,6 +228,28 @@ def _retaining(policy: Policy, store: Store, stopping: asyncio.Event) -> Work:
         return {"deleted": deleted, "held": held}
 
     return retain
+
+
+def _purging(after_ms: int, store: Store, stopping: asyncio.Event) -> Work:
+    async def purge() -> dict[str, Any]:
+        purged = 0
+        before = store.duties.clock.now() - after_ms
+        for tenant in await store.verification.tenants():
+            archives = store.for_tenant(tenant).archives
+            while due := await archives.due(before):
+                gone = 0
+                for session_id in due:
+                    if stopping.is_set():
+                        raise Closing("the gateway is stopping")
+                    with suppress(InvalidInput, NotFound):  # still on its way to the archive, or erased meanwhile
+                        await archives.purge(session_id)
+                        gone += 1
+                purged += gone
+                if not gone:
+                    break
+        return {"purged": purged}
+
+    return purge
 
 
 def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Work:

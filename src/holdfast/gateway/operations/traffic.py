@@ -10,9 +10,10 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.gateway.access.auth import CALLER
@@ -27,6 +28,7 @@ REFUSALS = frozenset({401, 403, 413, 421, 429, 503, 507})
 EVENTS = b"text/event-stream"
 SSE = "sse"
 WEBSOCKET = "websocket"
+SWITCHED = 101
 BROKEN = 499
 """The status of a request that got no answer: its client went, or the answer broke off before it began."""
 LINES_A_SECOND = 50
@@ -95,6 +97,7 @@ class Traffic:
         counts = self._counts
         began = time.perf_counter()
         status, size, started, said = BROKEN, 0, None, b""
+        method = scope["method"] if scope["method"] in METHODS else OTHER
 
         async def counted(message: Message) -> None:
             nonlocal status, size, started, said
@@ -103,6 +106,7 @@ class Traffic:
                 if _is_feed(message):
                     started = time.perf_counter()
                     counts.live[SSE] += 1
+                    counts.answer(method, route_of(scope), status, started - began)
             else:
                 body = message.get("body", b"")
                 size += len(body)
@@ -115,15 +119,15 @@ class Traffic:
             await self._app(scope, receive, counted)
         finally:
             counts.under_way -= 1
+            seconds = (started or time.perf_counter()) - began
             if started is not None:
                 counts.live[SSE] -= 1
-            seconds = (started or time.perf_counter()) - began
-            method = scope["method"] if scope["method"] in METHODS else OTHER
-            counts.answer(method, route_of(scope), status, seconds)
+            else:
+                counts.answer(method, route_of(scope), status, seconds)
             self._telling.request(scope, method, status, seconds, size, said)
 
     async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A WebSocket is counted while it lasts; one that is refused is a request like any other."""
+        """A WebSocket is counted when it begins and while it lasts; a refusal is an answer like any other."""
         began = time.perf_counter()
         refused: int | None = None
 
@@ -131,6 +135,8 @@ class Traffic:
             nonlocal refused
             if message["type"] == "websocket.http.response.start":
                 refused = message["status"]
+            elif message["type"] == "websocket.accept":
+                self._counts.answer("GET", route_of(scope), SWITCHED, time.perf_counter() - began)
             await send(message)
 
         self._counts.live[WEBSOCKET] += 1
@@ -193,7 +199,21 @@ class Telling:
 
 def route_of(scope: Scope) -> str:
     """The template of the route that was found for a request."""
-    return str(getattr(scope.get("route"), "path", NO_ROUTE))
+    route = scope.get("route") or _plain_route(scope)
+    return str(getattr(route, "path", NO_ROUTE))
+
+
+def _plain_route(scope: Scope) -> BaseRoute | None:
+    """The route of a request whose endpoint alone is known: FastAPI's router names only routes of its own kind."""
+    endpoint = scope.get("endpoint")
+    if endpoint is None:
+        return None
+    for route in scope["app"].routes:
+        ours = isinstance(route, Route | WebSocketRoute) and route.endpoint == endpoint
+        if ours and route.path_regex.match(scope["path"]):
+            scope["route"] = route
+            return cast("BaseRoute", route)
+    return None
 
 
 def code_of(problem: bytes) -> str | None:

@@ -8,6 +8,7 @@ import psycopg
 
 from holdfast.core import Clock, TimeOrderedIds
 from holdfast.core.errors import StoreUnavailable
+from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, read_only_meta
 from holdfast.store.postgres import backup
@@ -37,6 +38,7 @@ class PostgresEngine:
     feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
+    chores: tuple[Chore, ...] = ()  # the server's own vacuum looks after its files
 
     def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
         self.url = without_password(url)

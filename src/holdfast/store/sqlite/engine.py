@@ -15,9 +15,10 @@ import apsw
 
 from holdfast.core import Clock
 from holdfast.core.errors import SchemaUnknown, StoreUnavailable
+from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, newest, read_only_meta
-from holdfast.store.sqlite import backup
+from holdfast.store.sqlite import backup, space
 from holdfast.store.sqlite.gate import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
@@ -40,6 +41,7 @@ class SqliteEngine:
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
     moment_sql: str | None = None
     text = TEXT
+    chores: tuple[Chore, ...] = (space.give_back,)
 
     def __init__(
         self,
@@ -112,9 +114,18 @@ class SqliteEngine:
     def figures(self) -> dict[str, Any]:
         """Sizes for status pages."""
         wal = Path(f"{self.path}-wal")
+        try:
+            connection = self._connect(query_only=True)
+            try:
+                free = space.free_bytes(connection)
+            finally:
+                connection.close()
+        except apsw.Error as error:
+            raise explain(error) from error
         return {
             "path": str(self.path),
             "sizeBytes": self.path.stat().st_size,
+            "freeBytes": free,
             "walSizeBytes": wal.stat().st_size if wal.exists() else 0,
             "shortOfRoom": self._room is not None and self._room.short,
         }
@@ -161,6 +172,8 @@ class SqliteEngine:
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]
         if found == 0 and tables:
             raise SchemaUnknown(f"{self.path} is a database, but not one of ours")
+        if not tables:
+            connection.execute(space.PREPARE)  # before anything is in the file, the log's mark included
         mode = connection.pragma("journal_mode", "wal")
         if mode != "wal":
             raise StoreUnavailable(f"{self.path} cannot use a write-ahead log here (journal mode {mode})")
