@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
