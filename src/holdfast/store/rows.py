@@ -24,9 +24,10 @@ DELETE_TAGS = "DELETE FROM session_tags WHERE session_no = ?1"
 INSERT_TAG = "INSERT INTO session_tags (tenant, tag, session_no) VALUES (?1, ?2, ?3)"
 GET_STATE = "SELECT version, document, updated_at FROM session_state WHERE session_no = ?1"
 PUT_STATE = """
-    INSERT INTO session_state (session_no, version, document, updated_at) VALUES (?1, ?2, ?3, ?4)
+    INSERT INTO session_state (session_no, version, document, updated_at, since_point) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (session_no) DO UPDATE
-    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at"""
+    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at,
+        since_point = excluded.since_point"""
 GET_TASKS = """
     SELECT task_id, context_id, state, document, version, created_at, updated_at FROM tasks WHERE session_no = ?1"""
 INSERT_TASK = """
@@ -103,6 +104,7 @@ EFFECTS = Family("tool_effects", "call_id")
 DERIVED_TABLES = (
     "session_tags",
     "session_state",
+    "state_points",
     "goals",
     "sub_agents",
     "checkpoints",
@@ -137,7 +139,7 @@ def write_rows(tx: Tx, tenant: str, session_no: int, derived: Projection) -> Non
     tx.run(PUT_SIZE, session_no, derived.size_bytes)
     state = derived.state
     if state.version:
-        tx.run(PUT_STATE, session_no, state.version, strict_json.dump(state.document), state.updated_at)
+        tx.run(PUT_STATE, session_no, state.version, strict_json.dump(state.document), state.updated_at, None)
     _many(tx, INSERT_TASK, [(tenant, name, session_no, *_task_row(task)) for name, task in derived.tasks.items()])
     for family, children in _families(derived):
         family.put(tx, session_no, children)
