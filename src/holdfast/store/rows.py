@@ -120,7 +120,7 @@ def get_facts(tx: Tx, session_no: int) -> SessionFacts:
     """What the session's row says."""
     row = tx.one(GET_FACTS, session_no)
     assert row is not None
-    return SessionFacts(row[0], row[1], row[2], bool(row[3]), strict_json.parse(row[4]))
+    return SessionFacts(row[0], row[1], row[2], bool(row[3]), strict_json.parse_own(row[4]))
 
 
 def put_facts(tx: Tx, tenant: str, session_no: int, facts: SessionFacts) -> None:

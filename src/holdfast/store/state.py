@@ -136,7 +136,7 @@ class States(Part):
             idempotency_key=idempotency_key,
             create=create,
         )
-        return State(session_id, after.version, strict_json.parse(after.document), after.updated_at)
+        return State(session_id, after.version, strict_json.parse_own(after.document), after.updated_at)
 
     async def merge(
         self,
@@ -227,7 +227,7 @@ class States(Part):
 def current(tx: Tx, head: Head) -> StateFacts:
     """The state as it is; version 0 if it never was."""
     now = kept(tx, head)
-    return StateFacts(now.version, strict_json.parse(now.document), now.updated_at)
+    return StateFacts(now.version, strict_json.parse_own(now.document), now.updated_at)
 
 
 def kept(tx: Tx, head: Head | None) -> Kept:
@@ -248,7 +248,7 @@ def stale(session_id: str, now: Kept, expected_version: int | None) -> StaleStat
         session_id=session_id,
         expected_version=expected_version,
         version=now.version,
-        state=strict_json.parse(now.document),
+        state=strict_json.parse_own(now.document),
     )
 
 

@@ -118,7 +118,7 @@ def _next_point(tx: Tx, head: Head, after: int) -> Place | None:
 
 def _place(row: tuple[int, int, int, bytes]) -> Place:
     seq, version, updated_at, document = row
-    return Place(seq, StateFacts(version, strict_json.parse(document), updated_at))
+    return Place(seq, StateFacts(version, strict_json.parse_own(document), updated_at))
 
 
 def _go_on(tx: Tx, head: Head, place: Place, end: int) -> Place:
