@@ -116,12 +116,7 @@ class Sessions(Part):
             except IdempotencyConflict:
                 raise Conflict(f"session {chosen!r} was created before with another body", session_id=chosen) from None
             if not appended.replayed:
-                describe(
-                    tx,
-                    self.tenant,
-                    chosen,
-                    lambda facts: _few_tags(facts, _little_metadata(facts, created(facts, said))),
-                )
+                describe(tx, self.tenant, chosen, lambda facts: _modest(facts, created(facts, said)))
             elif appended.event_ids == (event.event_id,):  # an earlier run of this write made it
                 new = appended.first_seq == 1
             return Created(get(tx, self.tenant, chosen), new)
@@ -204,6 +199,11 @@ def describe(tx: Tx, tenant: str, session_id: str, change: Change) -> None:
     """Put what an event says of its session onto the session's row."""
     session_no = existing_head(tx, tenant, session_id).session_no
     put_facts(tx, tenant, session_no, change(get_facts(tx, session_no)))
+
+
+def _modest(before: SessionFacts, after: SessionFacts) -> SessionFacts:
+    """The session after its description; TooLarge for its metadata or its tags."""
+    return _few_tags(before, _little_metadata(before, after))
 
 
 def _little_metadata(before: SessionFacts, after: SessionFacts) -> SessionFacts:
