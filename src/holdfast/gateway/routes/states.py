@@ -30,9 +30,12 @@ from holdfast.store import Store
 from holdfast.store.engine import Tx
 from holdfast.store.reading import Head, existing_head
 from holdfast.store.state import Kept, kept
+from holdfast.store.state_merge import EMPTY
 
 OURS = frozenset({"sessionId", "version", "expectedVersion"})
 CHILDREN = frozenset({"goals", "agents"})
+SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "sessionId", "version"))
+"""Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
 
 _members = parse_into(dict[str, Any])
 
@@ -90,10 +93,14 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
 
 def shown(session_id: str, state: Kept, children: Children) -> Answer:
-    """The state as an answer, with its tag; its members are shown as they are stored, without being parsed."""
-    view = state_view(session_id, state.version, strict_json.members(state.document), children)
-    raw = {name: value if isinstance(value, msgspec.Raw) else document(value) for name, value in view.items()}
-    body = strict_json.join(raw)
+    """The state as an answer, with its tag; the document is shown as it is stored, without being parsed."""
+    if any(name in state.document for name in SHOWN):
+        view = state_view(session_id, state.version, strict_json.members(state.document), children)
+        raw = {name: value if isinstance(value, msgspec.Raw) else document(value) for name, value in view.items()}
+        body = strict_json.join(raw)
+    else:
+        ours = strict_json.encode(state_view(session_id, state.version, {}, children))
+        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY) else ours
     return Answer(body, tag_of(state.version, body))
 
 
