@@ -7,6 +7,8 @@ import pytest
 from tests.support.changes import assert_verified
 from tests.support.counting import Counting
 
+from holdfast.a2a.task_lists import TaskLists
+from holdfast.a2a.wire import ListRequest
 from holdfast.core import TaskState, strict_json
 from holdfast.core.errors import TooLarge
 from holdfast.store import Filter, NewEvent, Store
@@ -72,6 +74,21 @@ async def test_a_page_of_tasks_ends_early(store: Store) -> None:
     last = first.tasks[-1]
     second = await store.tasks.find("main", before=(last.updated_at, last.task_id), limit=1)
     assert ([task.task_id for task in second.tasks], second.more) == (["t1"], True)
+
+
+async def test_a_page_of_tasks_ends_early_for_their_messages_too(store: Store) -> None:
+    for number in range(3):
+        said = {"role": "user", "taskId": f"t{number}", "messageId": "m", "parts": [{"text": "x" * LARGE}]}
+        begun = await store.tasks.begin("s", f"t{number}", "c", NewEvent("message", said), owner="me")
+        seq = (await store.sessions.get("s")).head_seq - 1
+        await store.tasks.update(begun.task, TaskState.COMPLETED, {"messageSeq": seq, "lastSeq": seq})
+    lists = TaskLists(store, "main")
+    pages = [await lists.page(ListRequest(history_length=5))]
+    while pages[-1].next_page_token:
+        pages.append(await lists.page(ListRequest(history_length=5, page_token=pages[-1].next_page_token)))
+    assert [[view.task_id for view in found.tasks] for found in pages] == [["t2"], ["t1"], ["t0"]]
+    assert len(pages[0].tasks[0].history) == 1
+    assert len((await lists.page(ListRequest())).tasks) == 3, "without their messages they are small"
 
 
 async def test_a_list_of_archives_reads_no_documents(store: Store) -> None:

@@ -57,7 +57,7 @@ class LaneBytes:
         def count(tx: Any) -> Any:
             counting = _Writing(tx)
             try:
-                return run(counting)  # type: ignore[arg-type]
+                return run(counting)
             finally:
                 self.written = max(self.written, counting.size)
 

@@ -63,7 +63,7 @@ def _lengthen_file(path: str, session_id: str, count: int) -> None:
 
 def _lengthen_database(url: str, session_id: str, count: int) -> None:
     with psycopg.connect(url) as database:
-        found = database.execute(HEAD.format(session_id)).fetchone()  # type: ignore[arg-type]
+        found = database.execute(HEAD.format(session_id)).fetchone()
         assert found is not None
         notes = _Notes(found[0], found[1], found[2], count)
         rows = iter(notes)
@@ -72,9 +72,9 @@ def _lengthen_database(url: str, session_id: str, count: int) -> None:
                 ("transcript_events", EVENT, [event for event, _ in part]),
                 ("transcript_event_identities", IDENTITY, [identity for _, identity in part]),
             ):
-                with database.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:  # type: ignore[arg-type]
+                with database.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                     for row in values:
                         copy.write_row(row)
         size = count * len(PAYLOAD)
         advance = ADVANCE.format(seq=notes.seq, mark="%s", size=size, session_no=found[0])
-        database.execute(advance, (notes.hash,))  # type: ignore[arg-type]
+        database.execute(advance, (notes.hash,))

@@ -1,9 +1,9 @@
 """State: a session's working document, changed by patches, each an event.
 
 The version counts the patches. A patch with an expected version is refused, with the current state, if another
-came first. A document has a limit; one that is larger already can only be made smaller. No lane parses a document, or
-merges one of more than a few kilobytes: that is done by a reader, and the lane takes its result if nothing has changed
-since.
+came first. A document has a limit; one that is larger already can only be made smaller. No lane parses a document,
+merges one of more than a few kilobytes, or checks what a caller wants of it: a reader does, and the lane takes its
+result if nothing has changed since.
 """
 
 import asyncio
@@ -31,6 +31,11 @@ IN_LANE = 64 * 1024
 """The bytes of a document and a patch that a lane merges itself."""
 ATTEMPTS = 10
 
+CHANGED = f"""
+    SELECT 1 FROM transcript_events e
+    JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no + 0
+    WHERE e.session_no = ?1 AND e.seq > ?2 AND i.type LIKE '{types.PREFIX}%' LIMIT 1"""
+"""Whether the rows beside a log may have changed since it had a seq: only the store's own events change them."""
 MEASURE = "SELECT version, length(document), since_point FROM session_state WHERE session_no = ?1"
 
 
@@ -43,19 +48,19 @@ class Kept(NamedTuple):
 
 
 Check = Callable[[Tx, Head | None, Kept], None]
-"""Refuses a patch, by raising, for what it sees in the transaction that would make it, or in a snapshot of a session
-that has not changed since; without a head, for that there is no such session yet."""
+"""Refuses a patch, by raising, for what it sees of a session whose rows have not changed when the patch is written;
+without a head, for that there is no such session yet. It runs on a reader, because it may look at much."""
 
 
 @dataclass(slots=True)
 class Documents:
-    """What the states of one open store share: how large they may be, and whose turn it is to change a large one."""
+    """What the states of one open store share: how large they may be, and whose turn it is where a reader merges."""
 
     limit: int = MAX_STATE
     turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     def turn(self, lock: str) -> asyncio.Lock:
-        """What those who change the same large document in this process wait for, so that each is merged once."""
+        """What those in this process wait for who change the same document by a reader, so that each merges it once."""
         return self.turns.setdefault((id(asyncio.get_running_loop()), lock), asyncio.Lock())
 
 
@@ -93,8 +98,8 @@ class _Stale(NamedTuple):
     now: Kept
 
 
-class _Large(NamedTuple):
-    """A reader has to merge it."""
+class _Later(NamedTuple):
+    """A reader has to check or merge it first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +162,9 @@ class States(Part):
         event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
         asked = _Patch(session_id, body["patch"], event, expected_version, lease, create, check)
         outcome = await self.write(session_id, lambda tx: self._write(tx, asked, None))
-        if isinstance(outcome, _Large):
+        if isinstance(outcome, _Later):
             async with self.documents.turn(self.lock(session_id)):
-                outcome = await self._write_large(asked)
+                outcome = await self._write_later(asked)
         if isinstance(outcome, _Stale):
             raise stale(session_id, outcome.now, expected_version)
         if isinstance(outcome, _Replay):
@@ -169,7 +174,7 @@ class States(Part):
         assert isinstance(outcome, Kept)
         return outcome
 
-    async def _write_large(self, asked: _Patch) -> Kept | _Replay | _Stale:
+    async def _write_later(self, asked: _Patch) -> Kept | _Replay | _Stale:
         """Let a reader merge and a lane write, until nothing came between; Busy if something always does."""
         for _ in range(ATTEMPTS):
             made = await self.workers.read(lambda tx: self._merge(tx, asked))
@@ -177,9 +182,9 @@ class States(Part):
                 asked.session_id,
                 lambda tx, made=made: self._write(tx, asked, made),  # type: ignore[misc]
             )
-            if not isinstance(outcome, _Large):
+            if not isinstance(outcome, _Later):
                 return outcome
-        raise Busy(f"session {asked.session_id!r} changes too often for a change of its large state", retry_after=1)
+        raise Busy(f"the state of session {asked.session_id!r} changes too often", retry_after=1)
 
     def _merge(self, tx: Tx, asked: _Patch) -> _Merged:
         """What the document would be."""
@@ -191,7 +196,7 @@ class States(Part):
         check_size(len(document), len(before.document), self.documents.limit)
         return _Merged(before.version, head.seq if head else 0, document)
 
-    def _write(self, tx: Tx, asked: _Patch, made: _Merged | None) -> Kept | _Replay | _Stale | _Large:
+    def _write(self, tx: Tx, asked: _Patch, made: _Merged | None) -> Kept | _Replay | _Stale | _Later:
         """The patch and its result, written; or why not, with nothing written."""
         event = asked.event
         head = head_of(tx, self.tenant, asked.session_id)
@@ -206,12 +211,12 @@ class States(Part):
             return _Stale(kept(tx, head))
         if head is not None and asked.lease is not None:
             check_lease(tx, head, asked.lease)
-        if made is None and size + len(event.payload) <= IN_LANE:
+        if made is None and asked.check is None and size + len(event.payload) <= IN_LANE:
             made = self._merge(tx, asked)
         if made is None or made.version != version:
-            return _Large()
-        if asked.check is not None and made.head_seq != (head.seq if head else 0):
-            return _Large()
+            return _Later()
+        if asked.check is not None and head is not None and tx.one(CHANGED, head.session_no, made.head_seq) is not None:
+            return _Later()
         seq = append(tx, self.tenant, asked.session_id, [event]).first_seq
         session_no = head.session_no if head else existing_head(tx, self.tenant, asked.session_id).session_no
         after = Kept(version + 1, made.document, event.created_at)
