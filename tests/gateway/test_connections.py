@@ -164,8 +164,7 @@ def test_a_feed_that_is_not_served_is_not_found(tight_gateway: Running) -> None:
 
 def test_the_options_reach_the_gateway(tmp_path: Path) -> None:
     options = ("--max-connections", "2", "--rate-limit", "3", "--allow-origin", "https://app.example")
-    options += ("--max-state", "1KB")
-    with running(tmp_path, *options) as gateway, ExitStack() as stack:
+    with running(tmp_path, *options, "--max-state", "1KB") as gateway, ExitStack() as stack:
         first, _ = (stack.enter_context(raw(gateway.url, get())) for _ in range(2))
         assert first.answer().status == 200
         with raw(gateway.url, get()) as third:

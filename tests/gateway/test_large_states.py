@@ -114,3 +114,24 @@ async def test_a_list_of_sessions_is_bounded_by_bytes(
             break
         path = "/api/sessions" if path == "/api/query/recent" else path
     assert sorted(listed) == names, "each once"
+
+
+async def test_a_state_shows_the_newest_of_too_many_goals_and_says_how_many_are_left_out(
+    client: httpx2.AsyncClient, store: Store
+) -> None:
+    await client.patch(STATE, json={"n": 1})
+    child = strict_json.dump({"description": "x" * 10_000, "priority": "low", "createdAt": 1})
+    put = """
+        INSERT INTO goals (session_no, goal_id, number, status, document)
+        SELECT session_no, ?1, ?2, 'pending', ?3 FROM sessions WHERE session_id = 's'"""
+    rows = [(f"g{number:04}", number, child) for number in range(1, 1_501)]
+    await store.sessions.workers.write(lambda tx: tx.run_many(put, rows), ("tests",))
+    answer = await client.get(STATE)
+    shown = answer.json()
+    assert len(answer.content) < 5 * MB
+    first = 1_501 - len(shown["goals"])
+    assert [goal["goalId"] for goal in shown["goals"]] == [f"g{number:04}" for number in range(first, 1_501)]
+    assert (shown["goalsOmitted"] + len(shown["goals"]), shown["n"]) == (1_500, 1)
+    assert "agentsOmitted" not in shown
+    assert (await client.patch(STATE, json={"n": 2}, headers={"If-Match": answer.headers["etag"]})).status_code == 200
+    assert len((await client.get("/api/sessions/s")).content) < 5 * MB

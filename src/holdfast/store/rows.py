@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core import TaskState, Usage, strict_json
 from holdfast.store.engine import Tx
+from holdfast.store.pages import page_length
 from holdfast.store.projection import (
     Child,
     Children,
@@ -54,6 +55,10 @@ INSERT_USE = """
     ON CONFLICT (session_no, digest) DO NOTHING"""
 
 
+MOST_CHILDREN = 1_000
+"""Children of one kind that a session is shown with."""
+
+
 class Family(NamedTuple):
     """The table that keeps one kind of a session's children."""
 
@@ -74,6 +79,19 @@ class Family(NamedTuple):
         else:
             rows = tx.all(f"{sql} AND status = ?2 ORDER BY number", session_no, status)
         return {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in rows}
+
+    def newest(self, tx: Tx, session_no: int) -> tuple[Children, int]:
+        """The newest children that fit a page, in the order they were made, and how many older ones are left out."""
+        newest = f"FROM {self.table} WHERE session_no = ?1 ORDER BY number DESC LIMIT ?2"
+        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, MOST_CHILDREN + 1)]
+        length = page_length(sizes, MOST_CHILDREN)
+        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length)
+        shown = {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in reversed(rows)}
+        if len(sizes) == length:
+            return shown, 0
+        count = tx.one(f"SELECT count(*) FROM {self.table} WHERE session_no = ?1", session_no)
+        assert count is not None
+        return shown, count[0] - length
 
     def next_number(self, tx: Tx, session_no: int) -> int:
         """The number of the session's next child."""

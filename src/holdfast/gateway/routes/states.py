@@ -34,7 +34,7 @@ from holdfast.store.state_merge import EMPTY
 
 OURS = frozenset({"sessionId", "version", "expectedVersion"})
 CHILDREN = frozenset({"goals", "agents"})
-SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "sessionId", "version"))
+SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "goalsOmitted", "agentsOmitted", "sessionId", "version"))
 """Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
 
 _members = parse_into(dict[str, Any])
