@@ -17,7 +17,7 @@ from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
 from holdfast.store.projection import merge
-from holdfast.store.state import IN_LANE, MAX_STATE
+from holdfast.store.state import IN_LANE, MAX_STATE, Documents
 from holdfast.store.state_merge import merged
 
 POINTS = "SELECT seq, document FROM state_points ORDER BY seq"
@@ -111,13 +111,20 @@ async def test_an_erased_patch_is_in_no_point(store: Store) -> None:
     await assert_verified(store, "s")
 
 
-async def test_a_fork_and_an_import_answer_their_retries(store: Store, store_url: str, tmp_path: Path) -> None:
+async def test_a_fork_and_an_import_answer_their_retries(store: Store, tmp_path: Path) -> None:
     told = await patches(store, 80)
     await store.forks.fork("s", at=70, new_session_id="f")
     assert await patch(store, 69, "f") == replace(told[69], session_id="f")
     assert await patch(store, 3, "f") == replace(told[3], session_id="f")
     await patch(store, 1_000, "f")
     await assert_verified(store, "s", "f")
+    await replace(store.state, documents=Documents(4 * MAX_STATE)).patch("s", {"big": "x" * 2 * MAX_STATE})
+    await store.exporting.archive(tmp_path / "a")
+    other = store.for_tenant("other")
+    await other.importing.archive(tmp_path / "a")
+    assert await other.state.get("s") == await store.state.get("s"), "larger than the limit, and imported"
+    assert await patch(other, 77) == told[77]
+    await assert_verified(other, "s", "f")
 
 
 async def test_a_point_that_is_not_what_the_patches_say_is_named(store: Store) -> None:
