@@ -130,7 +130,7 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
 async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, announce: Callable[[Started], None]) -> None:
     local = secrets.token_urlsafe()
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(await open_store(options.store_url))
+        store = await stack.enter_async_context(await open_store(options.store_url, max_state=options.limits.max_state))
         public_host = options.host if is_public(options.host) else None
         authority = await options.admission.authority(store, local, public_host)
         listener = stack.enter_context(listen(options.host, options.port))

@@ -10,12 +10,15 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
+from holdfast.store.prepare import check_most
 from holdfast.store.projection import Child, completed_agent, new_agent
 from holdfast.store.reading import existing_head, head_of
 from holdfast.store.replay import find_replays, first_body
 from holdfast.store.rows import AGENTS
 
 ENDS = ("completed", "failed")
+MAX_REPORT = 64 * 1024
+"""A sub-agent's task, or its result."""
 
 
 class SubAgents(Part):
@@ -37,6 +40,7 @@ class SubAgents(Part):
         check_session_id(session_id)
         name = check_name(agent_id or self._name(idempotency_key), "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "type": check_name(type, "a sub-agent's type"), "task": task})
+        check_most(body["task"], MAX_REPORT, "a sub-agent's task")
         event = self.own_event(types.AGENT_SPAWNED, body, idempotency_key)
 
         def write(tx: Tx) -> SubAgent:
@@ -75,6 +79,7 @@ class SubAgents(Part):
             raise InvalidInput(f"a sub-agent cannot end as {status!r:.80}", hint=f"one of {', '.join(ENDS)}")
         name = check_name(agent_id, "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "status": status, "result": result})
+        check_most(body["result"], MAX_REPORT, "a sub-agent's result")
         event = self.own_event(types.AGENT_COMPLETED, body, idempotency_key)
 
         def write(tx: Tx) -> SubAgent:

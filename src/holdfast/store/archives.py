@@ -19,7 +19,8 @@ from holdfast.store.reading import STRETCH_BYTES, checked, fitting
 PAGE = 1_000
 
 COLUMNS = """
-    session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes, document"""
+    session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes"""
+DOCUMENT = "SELECT document FROM archives WHERE tenant = ?1 AND session_id = ?2"
 GET = f"SELECT {COLUMNS} FROM archives WHERE tenant = ?1 AND session_id = ?2"
 LIST = f"""
     SELECT {COLUMNS} FROM archives
@@ -63,7 +64,6 @@ class Archived:
     events: int
     head_hash: bytes
     size_bytes: int
-    document: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,15 @@ class Archives(Part):
         if found is None:
             raise NotFound(f"session {session_id!r} was not deleted", session_id=session_id)
         return found
+
+    async def about(self, session_id: str) -> dict[str, Any]:
+        """What the session's row said when it was deleted, or NotFound."""
+        check_session_id(session_id)
+        row = await self.workers.read(lambda tx: tx.one(DOCUMENT, self.tenant, session_id))
+        if row is None:
+            raise NotFound(f"session {session_id!r} was not deleted", session_id=session_id)
+        about: dict[str, Any] = strict_json.parse(row[0])
+        return about
 
     async def events(self, session_id: str) -> AsyncIterator[Event]:
         """The deleted session's events, oldest first, checked like any other; NotFound once they are purged."""
@@ -178,4 +187,4 @@ def purge(tx: Tx, session_no: int) -> int:
 
 
 def _archived(row: Row) -> Archived:
-    return Archived(*(*row[:8], strict_json.parse(row[8])))
+    return Archived(*row)

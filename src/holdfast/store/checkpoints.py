@@ -14,7 +14,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, stale
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared, with_body
+from holdfast.store.prepare import Prepared, check_most, with_body
 from holdfast.store.projection import Child, new_checkpoint, surplus
 from holdfast.store.reading import Head, existing_head, read
 from holdfast.store.replay import Known, conflict_with, first_body, known_before
@@ -23,6 +23,7 @@ from holdfast.store.rows import CHECKPOINTS, INSERT_SNAPSHOT
 NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDER BY seq DESC LIMIT 1"
 BACKWARD = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 AND seq < ?2 ORDER BY seq DESC LIMIT 1"
 
+MAX_LABEL = 1024
 MANUAL = "manual"
 COMPACTION = "compaction"
 
@@ -216,9 +217,10 @@ def check_seq(seq: int, head: Head) -> int:
 
 
 def check_label(name: str) -> str:
-    """A checkpoint's name, or InvalidInput."""
+    """A checkpoint's name, or InvalidInput, or TooLarge."""
     if not isinstance(name, str):
         raise InvalidInput(f"a checkpoint's name must be text, not {name!r:.80}")
+    check_most(name, MAX_LABEL, "a checkpoint's name", "a few words are enough")
     return name
 
 

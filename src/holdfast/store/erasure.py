@@ -11,6 +11,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from holdfast.core import Event, strict_json, types
@@ -26,8 +27,12 @@ from holdfast.store.prepare import Prepared
 from holdfast.store.projection import FOLDS, Projection
 from holdfast.store.reading import END, Head, existing_head, read
 from holdfast.store.rows import GET_SIZE, PUT_SIZE, clear_rows, get_facts, put_tasks, write_rows
+from holdfast.store.state_points import drop as drop_points
+from holdfast.store.state_points import first_patch
 
 MAX_SEQS = 500
+STEP_POINTS = 4
+"""Points that one step drops: each may have a megabyte."""
 
 ERASE = """
     UPDATE transcript_events SET payload = ?3, erased = ?4 WHERE session_no = ?1 AND seq = ?2 AND erased IS NULL"""
@@ -120,6 +125,7 @@ class Erasure(Part):
         done = False
         while not done:
             head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
+            await self._drop_points(session_id, head, seqs)
             derived = await derive(self.workers, head, hide=frozenset(seqs))
 
             def write(tx: Tx, head: Head = head, derived: Projection = derived) -> bool:
@@ -149,8 +155,17 @@ class Erasure(Part):
         if any(each.type in FOLDS for each in fresh):
             _write_again(tx, self.tenant, now.session_no, copy.deepcopy(derived).add(tail))
         tx.run(PUT_SIZE, now.session_no, size[0] - sum(each.size for each in fresh))
+        _drop_points_after(tx, now.session_no, fresh)
         tx.leave_no_trace()
         return True
+
+    async def _drop_points(self, session_id: str, head: Head, seqs: tuple[int, ...]) -> None:
+        """Drop, in steps, what the state was after patches that are to be erased."""
+        first = await self.workers.read(lambda tx: first_patch(tx, head.session_no, seqs))
+        if first is not None:
+            step = partial(drop_points, session_no=head.session_no, first_seq=first, most=STEP_POINTS)
+            while await self.write(session_id, step, makes_room=True):
+                pass
 
     async def _erase_archived(self, session_id: str, session_no: int, places: list[_Target]) -> None:
         """Erase in an archive, on the way there, and in what the archive says of the session beside its log."""
@@ -161,6 +176,7 @@ class Erasure(Part):
             tx.run_many(ERASE, rows)
             for place in places:
                 forget_event(tx, self.engine.text, session_no, place.seq)
+            _drop_points_after(tx, session_no, places)
             about = tx.one(DOCUMENT, session_no)
             kinds = {place.type for place in places}
             if about is not None and kinds & FOLDS.keys():
@@ -211,8 +227,15 @@ def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
         yield read(tx, head, check_seq(seq, head) - 1, seq + 1, 1)[0]
 
 
+def _drop_points_after(tx: Tx, session_no: int, erased: list[_Target]) -> None:
+    """Drop what the state was after patches that are erased: it still says what they said."""
+    patches = [each.seq for each in erased if each.type == types.STATE_UPDATED]
+    if patches:
+        drop_points(tx, session_no, min(patches), END)
+
+
 def _write_again(tx: Tx, tenant: str, session_no: int, derived: Projection) -> None:
     """Replace a session's rows; its tasks keep who works on them."""
-    clear_rows(tx, session_no, but=("tasks",))
+    clear_rows(tx, session_no, but=("tasks", "state_points"))
     write_rows(tx, tenant, session_no, replace(derived, tasks={}))
     put_tasks(tx, session_no, derived.tasks)

@@ -10,7 +10,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import with_body
+from holdfast.store.prepare import check_most, with_body
 from holdfast.store.projection import Child, changed_goal, new_goal
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import Known, conflict_with, find_replays, first_body, known_before
@@ -19,6 +19,7 @@ from holdfast.store.rows import GOALS
 STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 PRIORITIES = ("low", "medium", "high")
 OPEN = ("pending", "in_progress")
+MAX_DESCRIPTION = 16 * 1024
 
 
 class Goals(Part):
@@ -111,8 +112,10 @@ def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput("the changes of a goal must be a JSON object")
     for name, value in body.items():
         allowed = {"status": STATUSES, "priority": PRIORITIES, "description": None}.get(name, ())
-        if allowed is None and not isinstance(value, str):
-            raise InvalidInput("a goal's description must be text")
+        if allowed is None:
+            if not isinstance(value, str):
+                raise InvalidInput("a goal's description must be text")
+            check_most(value, MAX_DESCRIPTION, "a goal's description")
         if allowed is not None and value not in allowed:
             hint = f"one of {', '.join(allowed)}" if allowed else "description, status or priority"
             raise InvalidInput(f"a goal has no {name} {value!r:.80}", hint=hint)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from holdfast.core import Event, HoldfastError
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import Corrupt, NotFound, SessionArriving, SessionGone
+from holdfast.core.types import EVENTS_ERASED
 from holdfast.store.engine import Row, Tx
 
 PAGE = 2_000
@@ -33,6 +34,10 @@ BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
 SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"
 SIZES_FORWARD = f"{SIZES} ORDER BY e.seq LIMIT ?4"
 SIZES_BACKWARD = f"{SIZES} ORDER BY e.seq DESC LIMIT ?4"
+ERASED_SINCE = """
+    SELECT 1 FROM transcript_events e
+    JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
+    WHERE e.session_no = ?1 AND e.seq > ?2 AND i.type = ?3 LIMIT 1"""
 
 
 class Head(NamedTuple):
@@ -75,6 +80,11 @@ def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:
     if head is None:
         raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
     return head
+
+
+def erased_since(tx: Tx, head: Head) -> bool:
+    """Whether events were erased after the log had this head."""
+    return tx.one(ERASED_SINCE, head.session_no, head.seq, EVENTS_ERASED) is not None
 
 
 def read(

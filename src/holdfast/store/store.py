@@ -42,7 +42,7 @@ from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
 from holdfast.store.sessions import Sessions
-from holdfast.store.state import States
+from holdfast.store.state import MAX_STATE, Documents, States
 from holdfast.store.sweep import sweep_step
 from holdfast.store.tasks import Tasks
 from holdfast.store.tokens import Tokens
@@ -59,8 +59,11 @@ Result = TypeVar("Result")
 class Machinery:
     """The threads of one open store, shared by the views of all its tenants."""
 
-    def __init__(self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = ()) -> None:
+    def __init__(
+        self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = (), max_state: int = MAX_STATE
+    ) -> None:
         self.engine = engine
+        self.documents = Documents(max_state)
         self.readers = Readers(engine)
         self.hubs = Hubs(engine, self)
         lanes = 0 if read_only else engine.lanes
@@ -116,7 +119,7 @@ class Store:
         parts = (tenant, machinery, clock, ids)
         self.sessions = Sessions(*parts)
         self.keys = Keys(*parts)
-        self.state = States(*parts)
+        self.state = States(*parts, machinery.documents)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
         self.push_configs = PushConfigs(*parts)
@@ -297,14 +300,19 @@ async def open_store(
     clock: Clock | None = None,
     ids: IdSource | None = None,
     read_only: bool = False,
+    max_state: int = MAX_STATE,
 ) -> Store:
-    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`."""
+    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
+
+    `max_state` is how many bytes a session's state may have.
+    """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
         engine = open_engine(url, clock, read_only=read_only)
-        return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text), *engine.chores))
+        chores = (*CHORES, index_chore(engine.text), *engine.chores)
+        return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
 
     machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))

@@ -14,6 +14,7 @@ from holdfast.core.errors import Conflict, IdempotencyConflict, NotFound, TaskEn
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
+from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, prepare
 from holdfast.store.projection import TaskFacts, finalized, moved
@@ -29,7 +30,7 @@ ORPHANS = f"""
     WHERE t.state IN ('submitted', 'working') AND s.life = 'live' AND (h.holder IS NULL OR h.expires_at <= ?1)
     ORDER BY t.created_at"""
 LISTED = f"""
-    SELECT {COLUMNS} {SOURCE}
+    SELECT {{columns}} {SOURCE}
     WHERE t.tenant = ?1 AND s.life = 'live' AND s.agent = ?2 AND t.updated_at >= ?3
       AND (t.updated_at, t.task_id) < (?4, ?5) {{narrower}}
     ORDER BY t.updated_at DESC, t.task_id DESC LIMIT ?6"""
@@ -67,10 +68,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Some tasks, the last changed first, and how many there are in all."""
+    """Some tasks, the last changed first, how many there are in all, and whether others follow these."""
 
     tasks: list[Task]
     total: int
+    more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +213,8 @@ class Tasks(Part):
         before: tuple[int, str] | None = None,
         limit: int = 50,
     ) -> Listed:
-        """An agent's tasks that fit, the last changed first; `before` is when the last one seen was changed, and its
-        id."""
+        """An agent's tasks that fit, the last changed first: `limit` of them, or fewer rather than be large; `before`
+        is when the last one seen was changed, and its id."""
         wanted = [(column, value) for column, value in (("context_id", context_id), ("state", state)) if value]
 
         def read(tx: Tx) -> Listed:
@@ -222,9 +224,15 @@ class Tasks(Part):
                 return "".join(f"AND t.{column} = ?{first + n} " for n, (column, _) in enumerate(wanted))
 
             values = [str(value) for _, value in wanted]
-            rows = tx.all(LISTED.format(narrower=narrower(7)), *who, *(before or LAST), limit, *values)
+
+            def some(columns: str, most: int) -> list[Row]:
+                sql = LISTED.format(columns=columns, narrower=narrower(7))
+                return tx.all(sql, *who, *(before or LAST), most, *values)
+
+            sizes = [size for (size,) in some("length(t.document)", limit + 1)]
+            rows = some(COLUMNS, page_length(sizes, limit))
             total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
-            return Listed([_task(row) for row in rows], total[0] if total else 0)
+            return Listed([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
 
         return await self.workers.read(read)
 

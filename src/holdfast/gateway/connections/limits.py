@@ -36,6 +36,8 @@ class Limits:
     """The body of a message to the agent: 50 MB of files as they are written in JSON."""
     max_bodies: int = 256 * MB
     """All bodies together that are in memory at one moment."""
+    max_state: int = 1 * MB
+    """A session's state. One that is larger already, stored before or imported, is read, and can be made smaller."""
     max_connections: int = 2_000
     """Live feeds are connections too. One address, unless it is this machine's, gets half of them."""
     max_header_bytes: int = 32 * KB

@@ -10,6 +10,7 @@ that makes the change. `expectedVersion` looks at the document alone.
 
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +18,7 @@ from starlette.responses import Response
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, StaleState
 from holdfast.core.ids import check_session_id
-from holdfast.gateway.api.answers import Answer, answered
+from holdfast.gateway.api.answers import Answer, answered, document
 from holdfast.gateway.api.body import parse_into, read_body, shaped
 from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.api.conditions import AskedConditions, tag_of
@@ -27,12 +28,14 @@ from holdfast.gateway.routes.view import Children, children_in, children_of, chi
 from holdfast.gateway.wire.sessions import StatePatch, StateView
 from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.projection import StateFacts
 from holdfast.store.reading import Head, existing_head
-from holdfast.store.state import current
+from holdfast.store.state import Kept, kept
+from holdfast.store.state_merge import EMPTY
 
 OURS = frozenset({"sessionId", "version", "expectedVersion"})
 CHILDREN = frozenset({"goals", "agents"})
+SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "goalsOmitted", "agentsOmitted", "sessionId", "version"))
+"""Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
 
 _members = parse_into(dict[str, Any])
 
@@ -46,8 +49,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
         def look(tx: Tx) -> Answer:
             head = existing_head(tx, store.tenant, session_id)
-            facts = current(tx, head)
-            return shown(session_id, facts.version, facts.document, children_in(tx, head))
+            return shown(session_id, kept(tx, head), children_in(tx, head))
 
         found = await cache.answer(store, ("state", session_id), look)
         assert found.tag is not None
@@ -66,18 +68,15 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         create: Create = True,
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        def check(tx: Tx, head: Head | None, facts: StateFacts) -> None:
-            if head is None:
-                conditions.check_write(None)
-            else:
-                now = shown(session_id, facts.version, facts.document, children_in(tx, head))
-                conditions.check_write(now.tag)
+        def check(tx: Tx, head: Head | None, now: Kept) -> None:
+            there = None if head is None else shown(session_id, now, children_in(tx, head))
+            conditions.check_write(None if there is None else there.tag)
 
         body = await read_body(request, _members)
         if body.get("sessionId", session_id) != session_id:
             raise InvalidInput(f"the body is the state of another session, {body['sessionId']!r:.80}")
         try:
-            state = await store.state.patch(
+            state = await store.state.merge(
                 session_id,
                 await without_ours(store, session_id, body),
                 expected_version=shaped(body, StatePatch).expected_version,
@@ -90,13 +89,19 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             now = state_view(session_id, stale.details["version"], stale.details["state"], children)
             raise StaleState(stale.message, **{**stale.details, "state": now}) from None
         children = await children_of(store, session_id)
-        return answered(shown(session_id, state.version, state.document, children))
+        return answered(shown(session_id, state, children))
 
 
-def shown(session_id: str, version: int, document: dict[str, Any], children: Children) -> Answer:
-    """The state as an answer, with its tag."""
-    body = strict_json.encode(state_view(session_id, version, document, children))
-    return Answer(body, tag_of(version, body))
+def shown(session_id: str, state: Kept, children: Children) -> Answer:
+    """The state as an answer, with its tag; the document is shown as it is stored, without being parsed."""
+    if any(name in state.document for name in SHOWN):
+        view = state_view(session_id, state.version, strict_json.members(state.document), children)
+        raw = {name: value if isinstance(value, msgspec.Raw) else document(value) for name, value in view.items()}
+        body = strict_json.join(raw)
+    else:
+        ours = strict_json.encode(state_view(session_id, state.version, {}, children))
+        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY) else ours
+    return Answer(body, tag_of(state.version, body))
 
 
 def not_modified(tag: str) -> Response:

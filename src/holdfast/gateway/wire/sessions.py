@@ -182,12 +182,18 @@ class SessionView(Struct, omit_defaults=True):
 
 
 class StateView(Struct, rename="camel"):
-    """A session's state: these members, and the document's own beside them."""
+    """A session's state: these members, and the document's own beside them.
+
+    Of more than 1,000 goals or sub-agents, or 4 MiB of them, the newest are shown; `goalsOmitted` and `agentsOmitted`
+    say how many are not.
+    """
 
     session_id: str
     version: int
     goals: list[Goal]
     agents: list[SubAgent]
+    goals_omitted: int | UnsetType = UNSET
+    agents_omitted: int | UnsetType = UNSET
 
 
 class StatePatch(Struct, rename="camel"):
