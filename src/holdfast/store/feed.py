@@ -7,7 +7,7 @@ A cursor names its store, so one from before a restore is refused and never misr
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass
 
 from holdfast.core import Event
@@ -115,17 +115,21 @@ class Feed(Part):
         def stored(tx: Tx) -> list[Event]:
             return stretch(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE).events
 
+        def look() -> Awaitable[list[Event]]:
+            return self.workers.read(stored)
+
         with hub.subscribe(name) as bell:
             begun = False
             while True:
                 bell.clear()
-                events = hub.recent(name, after) or await self.workers.read(stored)
-                for event in events:
-                    yield event
-                    after = event.seq
-                if not events and begun:
+                events = (hub.recent(name, after) or await hub.reads.read((name, after), look))[::-1]
+                news = bool(events)
+                while events:
+                    after = events[-1].seq
+                    yield events.pop()  # and not held here: it may be large, and whoever takes it slow
+                if not news and begun:
                     await bell.wait()
-                elif not events:
+                elif not news:
                     # The hub tells of what comes after its beginning, so one more look is taken once it has one.
                     await hub.ready()
                     begun = True
@@ -133,20 +137,32 @@ class Feed(Part):
     async def everything(self, cursor: str | None = None) -> AsyncGenerator[Envelope]:
         """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
         hub = self.hubs.here()
+
+        async def look() -> list[Entry]:
+            return (await self.hubs.page(place)).entries
+
         with hub.subscribe(None) as bell:
             await hub.ready()
             place = await self.hubs.end() if cursor is None else self.parse_cursor(cursor)
             while True:
                 bell.clear()
-                entries = hub.ring_after(place)
-                if entries is None:
-                    entries = (await self.hubs.page(place)).entries
-                for entry in entries:
-                    place = entry.cursor
-                    if entry.tenant == self.tenant and entry.event is not None:
-                        yield Envelope(self.cursor_text(place), entry.session_id, entry.event)
-                if not entries:
+                found = hub.ring_after(place)
+                if found is None:
+                    found = await hub.reads.read(place, look)
+                found = found[::-1]
+                news = bool(found)
+                while found:
+                    place = found[-1].cursor
+                    if found[-1].tenant == self.tenant and found[-1].event is not None:
+                        yield self._envelope(found.pop())  # and not held here
+                    else:
+                        found.pop()
+                if not news:
                     await bell.wait()
+
+    def _envelope(self, entry: Entry) -> Envelope:
+        assert entry.event is not None
+        return Envelope(self.cursor_text(entry.cursor), entry.session_id, entry.event)
 
     async def now(self) -> str:
         """The cursor after everything that is there now."""

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from holdfast.core import HoldfastError, errors
 from holdfast.gateway.api.openapi import described
+from holdfast.gateway.connections.unsent import HTTP
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import traffic
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET
@@ -71,6 +72,7 @@ class Metrics:
         """Every figure, as the registry wants them."""
         yield from self._of_itself()
         yield from self._of_requests()
+        yield from self._of_output()
         yield from self._of_lanes()
         yield from self._of_storage()
         yield from self._of_timers()
@@ -111,6 +113,19 @@ class Metrics:
         for kind in (WEBSOCKET, SSE):
             live.add_metric([kind], counts.live[kind])
         yield live
+
+    def _of_output(self) -> Iterator["Metric"]:
+        from prometheus_client.core import CounterMetricFamily
+
+        unsent = self._gateway.unsent
+        yield gauge("unsent_bytes", "Output that clients have yet to take.", unsent.size)
+        yield gauge("unsent_limit_bytes", "How much of that there may be.", unsent.most_bytes)
+        cuts = CounterMetricFamily(
+            "holdfast_cut_connections", "Connections that were cut because they took too little.", labels=["kind"]
+        )
+        for kind in (HTTP, WEBSOCKET):
+            cuts.add_metric([kind], unsent.cuts[kind])
+        yield cuts
 
     def _of_lanes(self) -> Iterator["Metric"]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily

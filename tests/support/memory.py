@@ -1,0 +1,25 @@
+"""What a process has in memory."""
+
+from pathlib import Path
+
+KB = 1024
+
+
+def memory(pid: int) -> int:
+    """The bytes that it has in memory now."""
+    return _status(pid, "VmRSS:")
+
+
+def peak_memory(pid: int) -> int:
+    """The most that it has had in memory since it started, or since the last `forget_peak`."""
+    return _status(pid, "VmHWM:")
+
+
+def forget_peak(pid: int) -> None:
+    """Count the most from now on."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def _status(pid: int, name: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * KB for line in lines if line.startswith(name))
