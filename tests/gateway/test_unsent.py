@@ -17,6 +17,7 @@ from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, Running, Served, running, served
 from tests.gateway.raw import get, raw, refused
 from tests.gateway.tight import tight
+from tests.support.attacked import attack_for
 from tests.support.deaf import begin, deaf, deaf_followers, rest
 from tests.support.memory import memory
 
@@ -231,3 +232,11 @@ def wait_until(found: Callable[[], bool]) -> None:
     while not found():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("attack", ["followers-ws", "followers-sse"])
+def test_a_hundred_followers_that_take_nothing_cost_others_nothing(attack: str, tmp_path: Path) -> None:
+    """Two events of 15 MB for them, again and again; another tenant is answered, and memory has a bound."""
+    outcome = attack_for(tmp_path, 10, seed=1, attacks=[attack])
+    assert not outcome.wrong, f"{outcome}: {outcome.wrong}"

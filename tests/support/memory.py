@@ -6,7 +6,7 @@ KB = 1024
 
 
 def memory(pid: int) -> int:
-    """The bytes that it has in memory now."""
+    """The bytes that it has in memory now; 0 if it is gone."""
     return _status(pid, "VmRSS:")
 
 
@@ -21,5 +21,8 @@ def forget_peak(pid: int) -> None:
 
 
 def _status(pid: int, name: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * KB for line in lines if line.startswith(name))
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * KB for line in lines if line.startswith(name)), 0)

@@ -141,6 +141,10 @@ class Hub:
             if not self._bells:
                 self._stop()
 
+    def tails(self) -> list[Tail]:
+        """What is kept of each session that is followed."""
+        return list(self._tails.values())
+
     async def ready(self) -> None:
         """Return once the ring has a beginning."""
         await self._ready.wait()
