@@ -20,6 +20,9 @@ from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, 
 
 SMALL = 4 * 1024
 """Bytes of a payload that is read at once; where there are larger ones, it is first seen how many fit a page."""
+HELD_BYTES = 128 * 1024
+"""What the payloads that are read for one subscriber have together, unless it is one event: they wait until it takes
+them, and there may be thousands like it."""
 
 PAGE_SQL = f"""
     SELECT {{cursor}}, s.tenant, s.session_id,
@@ -70,12 +73,12 @@ class Hubs:
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded)
 
-    async def page(self, cursor: Cursor) -> Page:
-        """What follows a cursor in the store's order."""
+    async def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Page:
+        """What follows a cursor in the store's order, as many as have so many bytes together, or one."""
 
         def run(tx: Tx) -> Page:
             rows = tx.all(self._page_sql, *cursor, PAGE, SMALL)
-            fit = fitting((row[5] for row in rows), PAGE_BYTES)
+            fit = fitting((row[5] for row in rows), most_bytes)
             ended = fit is None and len(rows) < PAGE
             rows = rows[:fit]
             if any(row[5] > SMALL for row in rows):
@@ -113,7 +116,8 @@ class Feed(Part):
         hub = self.hubs.here()
 
         def stored(tx: Tx) -> list[Event]:
-            return stretch(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE).events
+            head = existing_head(tx, self.tenant, session_id)
+            return stretch(tx, head, after, None, PAGE, most_bytes=HELD_BYTES).events
 
         def look() -> Awaitable[list[Event]]:
             return self.workers.read(stored)
@@ -139,7 +143,7 @@ class Feed(Part):
         hub = self.hubs.here()
 
         async def look() -> list[Entry]:
-            return (await self.hubs.page(place)).entries
+            return (await self.hubs.page(place, HELD_BYTES)).entries
 
         with hub.subscribe(None) as bell:
             await hub.ready()
