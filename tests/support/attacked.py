@@ -35,15 +35,22 @@ class Outcome:
         )
 
 
-def attack_for(folder: Path, seconds: float, *, seed: int, attacks: Sequence[str] = tuple(ATTACKS)) -> Outcome:
-    """Attack a gateway of our own for so long, or until something is wrong."""
+def attack_for(
+    folder: Path,
+    seconds: float,
+    *,
+    seed: int,
+    attacks: Sequence[str] = tuple(ATTACKS),
+    patience: float = SECONDS_TO_ANSWER,
+) -> Outcome:
+    """Attack a gateway of our own for so long, or until something is wrong; `patience` is the other tenant's."""
     outcome = Outcome()
     data = folder / "data"
     data.mkdir()
     tokens = make_tokens(f"sqlite:///{data}/holdfast.db", {each: Wanted(SCOPES, each) for each in ("hostile", "other")})
     with running(data, "--auth", "token") as gateway:
         order = Order(gateway.url, tokens["hostile"], attacks, seconds, seed)
-        other = Bystander(gateway.url, tokens["other"], SECONDS_TO_ANSWER)
+        other = Bystander(gateway.url, tokens["other"], patience)
         with attacking(order) as attack:
             forget_peak(gateway.process.pid)
             began = time.monotonic()
