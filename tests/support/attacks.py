@@ -126,9 +126,10 @@ def retry(target: Target) -> None:
 
 def large_state(target: Target) -> None:
     """A state as large as is taken, up to ten of the largest members."""
+    size: int | None = SIZES[0]
     for number in range(10):
-        if not _largest(lambda size, n=number: target.call("PATCH", "/api/state/s", {f"m{n}": "x" * size})):  # type: ignore[misc]
-            return
+        name = f"m{number}"
+        size = size and _largest(size, lambda size, name=name: target.call("PATCH", "/api/state/s", {name: "x" * size}))  # type: ignore[misc]
 
 
 def patch(target: Target) -> None:
@@ -143,8 +144,9 @@ def large_metadata(target: Target) -> None:
         about = {"sessionId": f"described-{number}", "metadata": {"text": "x" * size}}
         return target.call("POST", "/api/sessions", about)
 
+    size: int | None = SIZES[0]
     for number in range(SESSIONS):
-        _largest(lambda size, n=number: described(n, size))  # type: ignore[misc]
+        size = size and _largest(size, lambda size, number=number: described(number, size))  # type: ignore[misc]
 
 
 def list_sessions(target: Target) -> None:
@@ -181,9 +183,9 @@ def ask(target: Target, end: float) -> None:
         time.sleep(max(0.0, min(3.0, end - time.monotonic())))
 
 
-def _largest(attempt: Callable[[int], int]) -> bool:
-    """Try the sizes until one is taken; whether one was."""
-    return any(attempt(size) in {200, 201} for size in SIZES)
+def _largest(most: int, attempt: Callable[[int], int]) -> int | None:
+    """Try the sizes, none above the most, until one is taken; that one."""
+    return next((size for size in SIZES if size <= most and attempt(size) in {200, 201}), None)
 
 
 def _together(number: int, act: Callable[[Target], None]) -> Callable[[Target, float], None]:
