@@ -56,15 +56,15 @@ def attack_for(
             began = time.monotonic()
             with other.asking():
                 start(attack)
-                while attack.poll() is None and not outcome.wrong:
+                while attack.poll() is None and not other.failures and outcome.peak <= MOST_MEMORY:
                     time.sleep(LOOK_SECONDS)
                     outcome.peak = peak_memory(gateway.process.pid)
-                    if outcome.peak > MOST_MEMORY:
-                        outcome.wrong.append(f"{outcome.peak / MB:.0f} MB of memory")
-                    outcome.wrong += other.failures
             outcome.seconds = time.monotonic() - began
             if attack.poll():
                 outcome.wrong.append(f"the attack itself ended with {attack.returncode}")
+    outcome.wrong += other.failures
+    if outcome.peak > MOST_MEMORY:
+        outcome.wrong.append(f"{outcome.peak / MB:.0f} MB of memory")
     waits = other.appends + other.reads
     outcome.answers, outcome.longest = len(waits), max(waits, default=0.0)
     return outcome
