@@ -139,6 +139,14 @@ RARELY = 10_000
     help="How large a patch may make a session's state: 4MB, …",
 )
 @click.option(
+    "--max-unsent",
+    default="128MB",
+    show_default=True,
+    type=SIZE,
+    envvar="HOLDFAST_MAX_UNSENT",
+    help="Output that clients have yet to take, of all together; who takes least is cut beyond it.",
+)
+@click.option(
     "--rate-limit",
     metavar="NUMBER",
     type=click.FloatRange(0),
@@ -206,6 +214,7 @@ def _options(given: dict[str, Any]) -> "Options":
         limits=Limits(
             max_state=given["max_state"],
             max_connections=given["max_connections"],
+            max_unsent=given["max_unsent"],
             rate=given["rate_limit"],
         ),
         logs=logs_of(given),

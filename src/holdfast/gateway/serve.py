@@ -31,6 +31,7 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import Limits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
+from holdfast.gateway.connections.unsent import Unsent
 from holdfast.gateway.folder import SQLITE, sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import logs, timers
@@ -195,14 +196,15 @@ class Server(uvicorn.Server):
         drain_seconds: float = 0,
     ) -> None:
         limits = limits or Limits()
+        unsent = gateway.unsent = Unsent(limits.max_unsent, behind_seconds=limits.behind_seconds)
         super().__init__(
             uvicorn.Config(
                 app,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
-                http=http_protocol(limits),
-                ws=live_protocol(limits),
+                http=http_protocol(limits, unsent),
+                ws=live_protocol(limits, unsent),
                 ws_ping_interval=HEARTBEAT_SECONDS,
                 ws_ping_timeout=None,
                 ws_per_message_deflate=False,

@@ -84,9 +84,10 @@ async def log_lines(store: Store, session_id: str, after: int, limit: int | None
     while after < end:
         events = (await store.stretch(session_id, after=after, before=end + 1, limit=LOG_PAGE)).events
         after = events[-1].seq
-        lines = [encode_event(event) + b"\n" for event in events]
+        lines = b"".join([encode_event(event) + b"\n" for event in events])
         del events  # a client that takes nothing keeps what is held here
-        yield b"".join(lines)
+        yield lines
+        del lines
 
 
 async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:
