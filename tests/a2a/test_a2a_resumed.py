@@ -28,7 +28,8 @@ async def left_behind(store: Store, *more: NewEvent, tries: int = 0) -> Task:
     entry = await store.keys.resolve(KEY, session_id="s")
     begun = await store.tasks.begin(entry.session_id, "t", "c", said(Role.USER, "hi"), owner="dead")
     changes = {"messageSeq": 1, "lastSeq": 1} | ({"tries": tries} if tries else {})
-    return await store.tasks.update(begun.task, TaskState.WORKING, changes, messages=more)
+    task = await store.tasks.update(begun.task, TaskState.WORKING, changes)
+    return await store.tasks.update(task, TaskState.WORKING, {}, messages=more) if more else task
 
 
 async def state(store: Store) -> TaskState:

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.server import A2AServer
+from holdfast.a2a.server import REPLY_SECONDS, A2AServer
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
@@ -41,14 +41,15 @@ def serve(
     version: str = "1",
     card: Form = "1.0",
     resume: bool = False,
+    reply_seconds: float = REPLY_SECONDS,
     allow_push: Iterable[str] = (),
     grace_seconds: float = 5.0,
 ) -> None:
     """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
 
     `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
-    begun again that a killed process was in; `allow_push` names hosts that news may be posted to though their
-    addresses are not public.
+    begun again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it
+    shows a task; `allow_push` names hosts that news may be posted to though their addresses are not public.
     """
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
@@ -68,6 +69,7 @@ def serve(
             url=url or (here if is_loopback(listener.getsockname()[0]) else None),
             card=card,
             resume=resume,
+            reply_seconds=reply_seconds,
             guard=UrlGuard(allow_push),
         )
         asyncio.run(_serve(make, folder, listener, grace_seconds))

@@ -34,6 +34,7 @@ MAX_BODY = 68 * 1024 * 1024
 """Room for 50 MiB of files as they are written in JSON."""
 LARGE = 1024 * 1024
 RETRY_AFTER_SECONDS = "1"
+REPLY_SECONDS = 0.5
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -41,10 +42,12 @@ log = logging.getLogger("holdfast.a2a")
 class A2AServer:
     """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach; without
     one each is told the address that it used. `card` is the form of the agent card, and `asks_for_token` what it says
-    of callers; `resume` lets a turn be begun again that a process died in; `guard` says where news may be posted.
+    of callers; `resume` lets a turn be begun again that a process died in; `reply_seconds` is how long a stream waits
+    for a plain `Reply` before it shows a task; `guard` says where news may be posted.
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
-    share nothing, workspaces included. `until_refused` returns when a request's caller may no longer be told more.
+    share nothing, workspaces included. `caller_of` names a request's sender where senders are known apart.
+    `until_refused` returns when a request's caller may no longer be told more.
     """
 
     def __init__(
@@ -60,15 +63,24 @@ class A2AServer:
         card: Form = "1.0",
         asks_for_token: bool = False,
         resume: bool = False,
+        reply_seconds: float = REPLY_SECONDS,
         guard: UrlGuard | None = None,
         store_of: Callable[[Request], Store] | None = None,
+        caller_of: Callable[[Request], str | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._tenants = Tenants(
-            store, handler, agent=agent, workspace=workspace, resume=resume, guard=guard or UrlGuard()
+            store,
+            handler,
+            agent=agent,
+            workspace=workspace,
+            resume=resume,
+            reply_seconds=reply_seconds,
+            guard=guard or UrlGuard(),
         )
         self._store_of = store_of or (lambda _request: store)
+        self._caller_of = caller_of or (lambda _request: None)
         self._until_refused = until_refused
         self._described = Described(name, version, asks_for_token)
         self._form: Form = card
@@ -115,7 +127,7 @@ class A2AServer:
             value = rpc.parse(body) if len(body) < LARGE else await asyncio.to_thread(rpc.parse, body)
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
-            call = asked(rpc.call_in(value), version)
+            call = asked(rpc.call_in(value), version, self._caller_of(request))
             turns = self.turns_of(request)
             if call.streams:
                 return await self._stream(request, call_id, call, follow(turns, call))

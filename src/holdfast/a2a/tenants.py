@@ -17,10 +17,18 @@ from holdfast.store import Store
 
 class Tenants:
     """One agent's turns in a store, for every tenant that comes; `resume` says that a turn that a process died in may
-    be begun again."""
+    be begun again, `reply_seconds` how long a stream waits for a plain reply before it shows a task."""
 
     def __init__(
-        self, store: Store, handler: Handler, *, agent: str, workspace: Path, resume: bool, guard: UrlGuard
+        self,
+        store: Store,
+        handler: Handler,
+        *,
+        agent: str,
+        workspace: Path,
+        resume: bool,
+        reply_seconds: float,
+        guard: UrlGuard,
     ) -> None:
         self._ids = TimeOrderedIds()
         self._owner = f"a2a-{self._ids()}"
@@ -28,6 +36,7 @@ class Tenants:
         self._handler = handler
         self._agent = agent
         self._workspace = workspace
+        self._reply_seconds = reply_seconds
         self._guard = guard
         self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
@@ -69,5 +78,6 @@ class Tenants:
             configs=PushConfigs(store, self._guard),
             agent=self._agent,
             owner=self._owner,
+            reply_seconds=self._reply_seconds,
             ids=self._ids,
         )

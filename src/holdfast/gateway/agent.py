@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
-from holdfast.gateway.access.auth import store_of
+from holdfast.gateway.access.auth import caller_of, store_of
 from holdfast.store import Store
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ async def start_agent(
         asks_for_token=asks_for_token,
         guard=UrlGuard(push_hosts),
         resume=True,
+        reply_seconds=0,
         store_of=store_of,
+        caller_of=lambda request: caller_of(request).token_id,
         until_refused=until_refused,
     )
     await server.start(alone=alone)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from holdfast.core import Event, strict_json, types
 from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
 from holdfast.core.ids import check_session_id
+from holdfast.store import task_texts
 from holdfast.store.append import append
 from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
@@ -214,5 +215,6 @@ def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
 def _write_again(tx: Tx, tenant: str, session_no: int, derived: Projection) -> None:
     """Replace a session's rows; its tasks keep who works on them."""
     clear_rows(tx, session_no, but=("tasks",))
+    task_texts.drop_of_session(tx, session_no)
     write_rows(tx, tenant, session_no, replace(derived, tasks={}))
     put_tasks(tx, session_no, derived.tasks)
