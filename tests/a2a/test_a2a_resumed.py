@@ -104,6 +104,19 @@ async def test_without_leave_it_fails_and_its_followers_end(store: Store) -> Non
     assert agent.turns == []
 
 
+@pytest.mark.parametrize("resume", [False, True])
+async def test_one_that_was_accepted_and_not_begun_runs_in_any_case(store: Store, resume: bool, tmp_path: Path) -> None:
+    entry = await store.keys.resolve(KEY, session_id="s")
+    first = await store.tasks.begin(entry.session_id, "t", "c", said(Role.USER, "hi"), owner="dead")
+    await store.tasks.go_on(first.task, said(Role.USER, "more"), owner="dead", idempotency_key="k")
+    agent = Conducted()
+    agent.put("one", None, "two", None)
+    async with running(store, agent, alone=True, resume=resume, workspace=tmp_path):
+        assert await end_of(store) is TaskState.COMPLETED
+    assert [(turn.text, turn.interrupted) for turn in agent.turns] == [("hi", False), ("more", False)]
+    assert records.tries(await store.tasks.get("t")) == 0
+
+
 @pytest.mark.parametrize(("tries", "begun"), [(1, True), (2, True), (3, False)])
 async def test_it_is_begun_three_times_more_at_most(store: Store, tries: int, begun: bool, tmp_path: Path) -> None:
     await left_behind(store, tries=tries)

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.a2a.harness import Client, Conducted, Gate, Stream, message, running, sending, until, words
 
-from holdfast.a2a import InputRequired, Status
-from holdfast.core import TaskState, types
+from holdfast.a2a import InputRequired, Reply, Status
+from holdfast.core import Task, TaskState, types
 from holdfast.store import Store, open_store
+from holdfast.store.tasks import Tasks
 
 VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
 
@@ -152,6 +153,23 @@ async def test_a_message_to_a_task_that_runs_on_another_gateway_is_taken_there(p
     assert idle.turns == []
 
 
+async def test_a_message_that_comes_as_its_task_ends_is_not_left_behind(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, update, late = Gate(), Tasks.update, asyncio.Event()
+    gate.let(2)
+    async with running(store, gate) as client:
+
+        async def slow(self: Tasks, task: Task, state: TaskState, *rest: Any, **more: Any) -> Task:
+            if state is TaskState.COMPLETED and not late.is_set():
+                late.set()
+                await client.send("two", None, "m2", wait=False, taskId=task.task_id)
+            return await update(self, task, state, *rest, **more)
+
+        monkeypatch.setattr(Tasks, "update", slow)
+        assert words(await client.send("one", message_id="m1")) == "did one\ndid two"
+
+
 async def test_a_message_comes_before_its_task_ends_or_is_refused(store: Store) -> None:
     """Whenever it comes, a follow-up is answered in its task, or refused: never lost, never another task."""
     gate = Gate()
@@ -170,7 +188,13 @@ async def test_a_message_comes_before_its_task_ends_or_is_refused(store: Store) 
                 assert words(answer["result"]["task"]) == "did one\ndid two"
 
 
-async def test_a_question_is_not_left_standing_if_more_was_said_already(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [(InputRequired("which?"), "painted"), (Reply.of("which?"), "which?\npainted")],
+)
+async def test_what_would_end_the_task_does_not_if_more_was_sent_already(
+    store: Store, output: InputRequired | Reply, told: str
+) -> None:
     agent = Conducted()
     async with running(store, agent) as client:
         first = asyncio.create_task(say(client, "1.0", "paint it", "m1"))
@@ -180,10 +204,10 @@ async def test_a_question_is_not_left_standing_if_more_was_said_already(store: S
 
         await until(begun)
         await client.send("in blue", None, "m2", wait=False, taskId=agent.turns[0].task_id)
-        agent.put(InputRequired("which colour?"), "painted", None)
+        agent.put(output, "painted", None)
         task = await first
-    assert (task["status"]["state"], words(task)) == ("TASK_STATE_COMPLETED", "painted")
-    assert [said.text for said in agent.turns[1].history] == ["paint it", "which colour?"]
+    assert (task["status"]["state"], words(task)) == ("TASK_STATE_COMPLETED", told)
+    assert [said.text for said in agent.turns[1].history] == ["paint it", "which?"]
 
 
 @VERSIONS

@@ -86,7 +86,7 @@ async def older(store: Store, session_id: str, task_id: str, *, keep: int) -> Ol
 
 async def next_message(store: Store, task: Task) -> Message | None:
     """The first message that a task was sent and has not begun to answer."""
-    log = await _log(store, task)
+    log = await _log(store, task, await store.checkpoints.newest_compaction(task.session_id))
     return log.message_at(log.next_seq(task), task)
 
 
@@ -95,7 +95,7 @@ async def unanswered(store: Store, task: Task) -> Message | None:
     span = records.span(task)
     if span is None:
         return await next_message(store, task)
-    log = await _log(store, task)
+    log = await _log(store, task, await store.checkpoints.newest_compaction(task.session_id))
     begun = log.begun.get((task.task_id, span[1]), span[1])
     if any(seq > begun and said.task_id == task.task_id and said.role is Role.AGENT for seq, said in log.said):
         return None
@@ -167,6 +167,8 @@ class _Log:
 
     def said_again(self) -> set[str | None]:
         """The tasks that were interrupted and whose one message was delivered again."""
+        if not self.interrupted:
+            return set()
         sent: dict[str | None, list[Message]] = {}
         for _, message in self.said:
             if message.role is Role.USER:
@@ -206,7 +208,7 @@ async def _read(store: Store, session_id: str, task_id: str) -> _Found:
     return _Found(compaction, past, own, min(waiting))
 
 
-async def _log(store: Store, task: Task, compaction: Snapshot | None = None) -> _Log:
+async def _log(store: Store, task: Task, compaction: Snapshot | None) -> _Log:
     """The log after a compaction; all of it if somebody summed up a message that was still to be answered."""
     if compaction is not None:
         log = _of_events(await store.read(task.session_id, after=compaction.last_seq, types=READ))

@@ -2,7 +2,7 @@
 log with it."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,8 @@ def replied(task: Task, parts: tuple[Part, ...], artifact: Artifact | None, plai
     results, messages = _said_so_far(task, artifact, ids)
     said = spoken(task, parts, ids)
     changes = results | {"statusMessage": message_record(said), "plain": plain}
-    return Ending(ids(), TaskState.COMPLETED, changes, (*messages, _event(said)), results)
+    beside = artifact_change(replace(task, document=task.document | results), Artifact(parts, ids()))
+    return Ending(ids(), TaskState.COMPLETED, changes, (*messages, _event(said)), results | beside)
 
 
 def asked_back(task: Task, text: str, artifact: Artifact | None, ids: IdSource) -> Ending:
