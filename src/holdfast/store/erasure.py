@@ -144,6 +144,7 @@ class Erasure(Part):
         tx.run_many(ERASE, [(now.session_no, each.seq, b"", each.digest) for each in fresh])
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
+        task_texts.drop_of_session(tx, now.session_no)
         append(tx, self.tenant, session_id, [event])
         size = tx.one(GET_SIZE, now.session_no)
         assert size is not None
@@ -215,6 +216,5 @@ def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
 def _write_again(tx: Tx, tenant: str, session_no: int, derived: Projection) -> None:
     """Replace a session's rows; its tasks keep who works on them."""
     clear_rows(tx, session_no, but=("tasks",))
-    task_texts.drop_of_session(tx, session_no)
     write_rows(tx, tenant, session_no, replace(derived, tasks={}))
     put_tasks(tx, session_no, derived.tasks)
