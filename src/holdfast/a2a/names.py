@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from dataclasses import replace
+from typing import Any
 
 from holdfast.a2a import records
 from holdfast.a2a.wire import Message
@@ -19,13 +21,26 @@ def context_of(agent: str, key: str) -> str:
 
 def delivery_key(message: Message) -> str:
     """What two deliveries of one message have in common, and no other message has."""
-    canonical = json.dumps(records.message_record(message), sort_keys=True)
-    return "a2a:" + hashlib.sha256(canonical.encode()).hexdigest()
+    return "a2a:" + _digest(records.message_record(replace(message, envelope=None)))
+
+
+def key_after(key: str, task_id: str) -> str:
+    """The key of a message that is to run once more, because the task that it had was interrupted."""
+    return "a2a:" + _digest([key, task_id])
+
+
+def first_message_digest(agent: str, caller: str | None, message: Message) -> str:
+    """What two deliveries of one caller's message to an agent have in common, if it names no context."""
+    return _digest([agent, caller, delivery_key(message)])
 
 
 def task_prefix(message: Message) -> str:
     """How the ids of tasks begin that a message with a key of its own began."""
     return delivery_key(message).removeprefix("a2a:")[:24] + "-"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _prefix(agent: str) -> str:

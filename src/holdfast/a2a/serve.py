@@ -28,7 +28,7 @@ from starlette.routing import Route
 from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.hosts import HostCheck
-from holdfast.a2a.server import A2AServer
+from holdfast.a2a.server import REPLY_SECONDS, A2AServer
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
@@ -63,6 +63,7 @@ def serve(
     version: str = "1",
     card: Form = "1.0",
     resume: bool = False,
+    reply_seconds: float = REPLY_SECONDS,
     allow_push: Iterable[str] = (),
     allow_hosts: Iterable[str] = (),
     grace_seconds: float = 5.0,
@@ -70,9 +71,10 @@ def serve(
     """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
 
     `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
-    begun again that a killed process was in; `allow_push` names hosts that news may be posted to though their
-    addresses are not public, `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and
-    the loopback ones. A handler that is none is a TypeError; what else is in the way ends the program with a hint.
+    begun again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it
+    shows a task; `allow_push` names hosts that news may be posted to though their addresses are not public,
+    `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and the loopback ones.
+    A handler that is none is a TypeError; what else is in the way ends the program with a hint.
     """
     check_handler(handler)
     signal.signal(signal.SIGTERM, _stop)
@@ -95,6 +97,7 @@ def serve(
                 url=url or (here if is_loopback(listener.getsockname()[0]) else None),
                 card=card,
                 resume=resume,
+                reply_seconds=reply_seconds,
                 guard=UrlGuard(allow_push),
             )
             said = f"{name} serves A2A at {here}, its data in {folder}"

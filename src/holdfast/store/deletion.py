@@ -8,7 +8,7 @@ an interrupted move goes on as a chore. The event that says that it was deleted 
 from holdfast.core import strict_json, types
 from holdfast.core.errors import Conflict, LegalHold
 from holdfast.core.ids import check_session_id
-from holdfast.store import arrivals
+from holdfast.store import arrivals, push_configs, task_texts
 from holdfast.store.append import append
 from holdfast.store.archives import INSERT_ARCHIVE, Archived, get_archive
 from holdfast.store.arrivals import Progress
@@ -17,7 +17,6 @@ from holdfast.store.engine import Tx
 from holdfast.store.indexing import forget_events
 from holdfast.store.keys import routes_to, unroute
 from holdfast.store.part import Part, session_lock
-from holdfast.store.push_configs import drop_of_session
 from holdfast.store.reading import existing_head
 from holdfast.store.rows import clear_rows, get_facts
 from holdfast.store.sessions import get
@@ -89,7 +88,8 @@ class Deletion(Part):
             tx.run(INSERT_ARCHIVE, *row, session.size_bytes, strict_json.dump(document))
             unroute(tx, head.session_no, event.created_at)
             tx.run(DROP_LEASE, head.session_no)
-            drop_of_session(tx, head.session_no)
+            push_configs.drop_of_session(tx, head.session_no)
+            task_texts.drop_of_session(tx, head.session_no)
             tx.run(LEAVE, head.session_no)
             made = get_archive(tx, self.tenant, session_id)
             assert made is not None

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from holdfast.core import Event, strict_json, types
 from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
 from holdfast.core.ids import check_session_id
+from holdfast.store import task_texts
 from holdfast.store.append import append
 from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
@@ -149,6 +150,7 @@ class Erasure(Part):
         tx.run_many(ERASE, [(now.session_no, each.seq, b"", each.digest) for each in fresh])
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
+        task_texts.drop_of_session(tx, now.session_no)
         append(tx, self.tenant, session_id, [event])
         size = tx.one(GET_SIZE, now.session_no)
         assert size is not None

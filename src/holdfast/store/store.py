@@ -23,6 +23,7 @@ from holdfast.store.engine import Engine, Recorded, Tx
 from holdfast.store.erasure import Erasure
 from holdfast.store.exporting import Exporting
 from holdfast.store.feed import Feed, Hubs
+from holdfast.store.first_messages import FirstMessages
 from holdfast.store.forks import Forks
 from holdfast.store.give_way import GiveWay
 from holdfast.store.goals import Goals
@@ -44,6 +45,7 @@ from holdfast.store.search import Search
 from holdfast.store.sessions import Sessions
 from holdfast.store.state import MAX_STATE, Documents, States
 from holdfast.store.sweep import sweep_step
+from holdfast.store.task_texts import TaskTexts
 from holdfast.store.tasks import Tasks
 from holdfast.store.tokens import Tokens
 from holdfast.store.urls import open_engine
@@ -122,6 +124,8 @@ class Store:
         self.state = States(*parts, machinery.documents)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
+        self.task_texts = TaskTexts(*parts)
+        self.first_messages = FirstMessages(*parts)
         self.push_configs = PushConfigs(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)

@@ -170,15 +170,17 @@ async def _told_as_it_comes(
     turns: Turns, key: str, first: News, rest: AsyncGenerator[News]
 ) -> AsyncGenerator[dict[str, Any]]:
     """Pieces of text and statuses as they come, and the whole answer as the last."""
-    assert isinstance(first, TaskView)
+    task_id = first.task_id
+    assert isinstance(first, TaskView | Message) and task_id is not None
     try:
-        yield {"type": "task", "taskId": first.task_id}
+        yield {"type": "task", "taskId": task_id}
         async for item in rest:
             if isinstance(item, ArtifactUpdate):
-                yield {"type": "text", "text": text_of(item.artifact.parts)}
+                if words := text_of(item.artifact.parts):
+                    yield {"type": "text", "text": words}
             elif isinstance(item, StatusUpdate) and item.message is not None and not item.final:
                 yield {"type": "status", "text": text_of(item.message.parts)}
-        task = await turns.get(TaskRequest(first.task_id, 0))
+        task = await turns.get(TaskRequest(task_id, 0))
         yield {"type": "answer"} | msgspec.to_builtins(await _answered(turns, key, task))
     except HoldfastError as error:
         yield {"type": "error", "problem": problem(error)}
