@@ -110,7 +110,8 @@ async def test_a_client_that_leaves_does_not_end_the_turn(store: Store) -> None:
         body = json.dumps(request).encode()
         host, port = client.url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
-        head = f"POST /a2a HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+        kind = "Content-Type: application/json"
+        head = f"POST /a2a HTTP/1.1\r\nHost: {host}\r\n{kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         await gate.seen(1)
         writer.close()

@@ -130,7 +130,7 @@ async def test_one_folder_has_one_server(tmp_path: Path, port: int) -> None:
             sys.executable, stubborn_agent.__file__, str(tmp_path), "0", stderr=asyncio.subprocess.PIPE
         )
         _, said = await second.communicate()
-    assert second.returncode == 1
+    assert second.returncode == 2
     assert b"holds" in said and b"holdfast.lock" in said
 
 
