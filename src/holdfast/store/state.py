@@ -17,6 +17,7 @@ from holdfast.store.projection import Projection, StateFacts, patched
 from holdfast.store.reading import PAGE, Head, existing_head, head_of, stretch
 from holdfast.store.replay import find_replays
 from holdfast.store.rows import GET_STATE, PUT_STATE
+from holdfast.store.shares import Length
 
 Check = Callable[[Tx, Head | None, StateFacts], None]
 """Refuses a patch, by raising, for what it sees in the transaction that would make it; without a head, for that
@@ -36,7 +37,7 @@ class States(Part):
             head = existing_head(tx, self.tenant, session_id)
             return as_state(session_id, current(tx, head))
 
-        return await self.workers.read(run)
+        return await self.workers.read(run, Length.PAGE)
 
     async def patch(
         self,

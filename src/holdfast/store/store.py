@@ -42,6 +42,7 @@ from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
 from holdfast.store.sessions import Sessions
+from holdfast.store.shares import Length
 from holdfast.store.state import States
 from holdfast.store.sweep import sweep_step
 from holdfast.store.tasks import Tasks
@@ -81,9 +82,11 @@ class Machinery:
         self.give_way.watch(asyncio.get_running_loop())
         return lane.submit(run, locks, weight, makes_room=makes_room)
 
-    def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
-        """Run a read over one snapshot."""
-        return self.readers.run(run)
+    def read(
+        self, run: Callable[[Tx], Result], length: Length = Length.LONG, *, tenant: str | None = None
+    ) -> Awaitable[Result]:
+        """Run a read over one snapshot, for a tenant or for the store itself."""
+        return self.readers.run(run, length, tenant=tenant)
 
     def failure(self) -> StoreFailed | None:
         """Why the store no longer acknowledges writes, or None."""
@@ -104,6 +107,19 @@ class Machinery:
         self.engine.announce()
 
 
+class TenantWorkers:
+    """The same threads at work for one tenant, which has its share of the readers."""
+
+    def __init__(self, machinery: Machinery, tenant: str) -> None:
+        self.write = machinery.write
+        self._machinery = machinery
+        self._tenant = tenant
+
+    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+        """Run a read over one snapshot."""
+        return self._machinery.read(run, length, tenant=self._tenant)
+
+
 class Store:
     """A store as one tenant sees it; `for_tenant` gives another's view of the same store."""
 
@@ -113,7 +129,8 @@ class Store:
         self._machinery = machinery
         self._clock = clock
         self._ids = ids
-        parts = (tenant, machinery, clock, ids)
+        self._workers = workers = TenantWorkers(machinery, tenant)
+        parts = (tenant, workers, clock, ids)
         self.sessions = Sessions(*parts)
         self.keys = Keys(*parts)
         self.state = States(*parts)
@@ -139,7 +156,7 @@ class Store:
         self.duties = Duties(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
-        self.moments = Moments(machinery.engine, machinery)
+        self.moments = Moments(machinery.engine, workers)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
@@ -212,7 +229,7 @@ class Store:
         found: list[Event] = []
         while True:
             most = PAGE if limit is None else min(PAGE, limit - len(found))
-            page = await self._machinery.read(
+            page = await self._workers.read(
                 lambda tx, after=after, most=most: read(  # type: ignore[misc]
                     tx, existing_head(tx, self.tenant, session_id), after, before, most, wanted
                 )
@@ -239,7 +256,7 @@ class Store:
         check_session_id(session_id)
         for number, name in ((after, "after"), (before, "before"), (limit, "limit"), (most_bytes, "most_bytes")):
             _check_count(number, name)
-        return await self._machinery.read(
+        return await self._workers.read(
             lambda tx: stretch(
                 tx,
                 existing_head(tx, self.tenant, session_id),
@@ -264,14 +281,14 @@ class Store:
         for number, name in ((before, "before"), (limit, "limit")):
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
-        return await self._machinery.read(
+        return await self._workers.read(
             lambda tx: read(tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True)
         )
 
     async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
         """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""
         check_session_id(session_id)
-        return await self._machinery.read(lambda tx: resume(tx, self.tenant, session_id, limit))
+        return await self._workers.read(lambda tx: resume(tx, self.tenant, session_id, limit), Length.PAGE)
 
     async def declare_all_dead(self) -> None:
         """Free what other processes held: for a process that knows it is the store's only one."""

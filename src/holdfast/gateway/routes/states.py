@@ -29,6 +29,7 @@ from holdfast.store import Store
 from holdfast.store.engine import Tx
 from holdfast.store.projection import StateFacts
 from holdfast.store.reading import Head, existing_head
+from holdfast.store.shares import Length
 from holdfast.store.state import current
 
 OURS = frozenset({"sessionId", "version", "expectedVersion"})
@@ -49,7 +50,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             facts = current(tx, head)
             return shown(session_id, facts.version, facts.document, children_in(tx, head))
 
-        found = await cache.answer(store, ("state", session_id), look)
+        found = await cache.answer(store, ("state", session_id), look, Length.PAGE)
         assert found.tag is not None
         return not_modified(found.tag) if conditions.is_known(found.tag) else answered(found)
 
