@@ -161,6 +161,7 @@ async def test_an_export_that_nobody_takes_reads_no_more(store: Store) -> None:
     gateway = Gateway(store)
     async with serving(store, gateway) as url, long_threads_held(store):
         asking = await asyncio.to_thread(ask, url, "/api/export?session=s", "")
+        await until(lambda: any(thread.name == "holdfast-export" for thread in threading.enumerate()))
         await until(lambda: store._machinery.readers.waiting == 1)
         asking.close()
         await until(lambda: store._machinery.readers.waiting == 0)
