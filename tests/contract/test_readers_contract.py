@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from tests.support.material import numbered
 
+from holdfast.core import NewEvent
 from holdfast.core.errors import Busy, Closing, ReadTimeout
 from holdfast.store import Store, open_store, shares
+from holdfast.store import store as store_module
 from holdfast.store.callers import reading_for
 from holdfast.store.engine import Tx
 from holdfast.store.postgres import connection as postgres_connection
@@ -258,3 +260,22 @@ async def test_a_store_that_closes_finishes_what_is_queued(store_url: str) -> No
     assert holding.begun == 10
     with pytest.raises(Closing):
         await read(store, lambda tx: None)
+
+
+async def test_one_read_of_a_log_takes_only_so_many_bytes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "READ_BYTES", 1_000)
+    await store.append("s", [NewEvent("t", "x" * 398) for _ in range(10)])
+    taken: list[int] = []
+    stretch = store.stretch
+
+    async def weighed(*args: Any, **options: Any) -> Any:
+        found = await stretch(*args, **options)
+        taken.append(sum(len(event.payload) for event in found.events))
+        return found
+
+    monkeypatch.setattr(store, "stretch", weighed)
+    assert [event.seq for event in await store.read("s")] == list(range(1, 11))
+    assert [event.seq for event in await store.newest("s", limit=7)] == list(range(4, 11))
+    assert [event.seq for event in await store.read("s", limit=3, types=("t",))] == [1, 2, 3]
+    assert [event.seq for event in await store.newest("s", limit=3, types=("t",))] == [8, 9, 10]
+    assert taken[:9] == [800] * 8 + [400]

@@ -103,10 +103,11 @@ class Shares:
 
     def drop(self, read: Read) -> bool:
         """Have it wait no more; False if its turn has come already."""
-        reads = self._queues.get(read.tenant, {}).get(read.caller, ())
-        if read not in reads:
+        callers = self._queues.get(read.tenant)
+        reads = None if callers is None else callers.get(read.caller)
+        if reads is None or read not in reads:
             return False
-        self._queues[read.tenant][read.caller].remove(read)
+        reads.remove(read)
         self.waiting -= 1
         self._uncount(read)
         self._forget_empty(read.tenant, read.caller)

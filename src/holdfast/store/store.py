@@ -37,7 +37,7 @@ from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.push_configs import PushConfigs
 from holdfast.store.readers import Readers
-from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, read, stretch
+from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
 from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
@@ -52,6 +52,8 @@ from holdfast.store.usage import Usages
 from holdfast.store.verify import Verification
 
 DEFAULT_TENANT = "default"
+READ_BYTES = 16 * 1024 * 1024
+"""What one read of a log takes at most, unless it is one event; a longer stretch is several reads."""
 CHORES: tuple[Chore, ...] = (arrivals.undo_step, move_step, purge_step, sweep_step)
 
 Result = TypeVar("Result")
@@ -227,17 +229,15 @@ class Store:
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
         found: list[Event] = []
-        while True:
-            most = PAGE if limit is None else min(PAGE, limit - len(found))
-            page = await self._workers.read(
-                lambda tx, after=after, most=most: read(  # type: ignore[misc]
-                    tx, existing_head(tx, self.tenant, session_id), after, before, most, wanted
-                )
-            )
-            found += page
-            if len(page) < PAGE or len(found) == limit:
-                return found
-            after = page[-1].seq
+        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        ended = False
+        while not ended:
+            most = PAGE if limit is None or wanted is not None else min(PAGE, limit - len(found))
+            page = await self.stretch(session_id, after=after, before=before, limit=most, most_bytes=most_bytes)
+            found += page.events if wanted is None else [event for event in page.events if event.type in wanted]
+            ended = page.ended or (limit is not None and len(found) >= limit)
+            after = page.events[-1].seq if page.events else after
+        return found[:limit]
 
     async def stretch(
         self,
@@ -281,9 +281,16 @@ class Store:
         for number, name in ((before, "before"), (limit, "limit")):
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
-        return await self._workers.read(
-            lambda tx: read(tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True)
-        )
+        found: list[Event] = []
+        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        ended = False
+        while not ended:
+            most = PAGE if wanted is not None else min(PAGE, limit - len(found))
+            page = await self.stretch(session_id, before=before, limit=most, newest=True, most_bytes=most_bytes)
+            found[:0] = page.events if wanted is None else [event for event in page.events if event.type in wanted]
+            ended = page.ended or len(found) >= limit
+            before = page.events[0].seq if page.events else before
+        return found[-limit:] if limit else []
 
     async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
         """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""
