@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -104,8 +105,12 @@ async def cancelled(*tasks: "asyncio.Future[Any]") -> None:
 
 async def test_what_was_queued_for_those_who_have_gone_is_never_run(store: Store) -> None:
     ran: list[int] = []
+
+    def note(number: int, tx: Tx) -> None:
+        ran.append(number)
+
     async with every_long_thread_held(store):
-        tasks = [asyncio.ensure_future(read(store, lambda tx, n=n: ran.append(n))) for n in range(60)]
+        tasks = [asyncio.ensure_future(read(store, partial(note, n))) for n in range(60)]
         await until(lambda: waiting(store) == 60)
         await cancelled(*tasks[1:])
         assert waiting(store) == 1
@@ -133,7 +138,8 @@ async def test_a_read_whose_caller_has_gone_is_ended_and_the_next_one_is_not(pat
         await cancelled(task)
         found = [asyncio.ensure_future(read(store, lambda tx: tx.one("SELECT ?1 + 1", 1))) for _ in range(10)]
         assert await asyncio.gather(*found) == [(2,)] * 10
-        await until(lambda number=number: len(ended) == number + 1)
+        while len(ended) <= number:
+            await asyncio.sleep(0.001)
 
 
 async def test_a_read_of_many_statements_is_ended_between_them_once_its_caller_has_gone(patient: Store) -> None:
@@ -246,7 +252,7 @@ async def test_a_read_of_many_statements_lasts_no_longer_than_one_may(
 
     async with await open_store(store_url) as store:
         with pytest.raises(ReadTimeout):
-            await asyncio.wait_for(read(store, run), PATIENCE)  # type: ignore[arg-type]
+            await asyncio.wait_for(read(store, run), PATIENCE)
         assert await read(store, lambda tx: tx.one("SELECT 1 + 1")) == (2,)
 
 

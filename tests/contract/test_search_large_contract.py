@@ -62,7 +62,7 @@ class Scales:
     def _weighed(self, run: Callable[[Tx], Any], tx: Tx, taken: list[int]) -> Any:
         weighed = Weighed(tx)
         try:
-            return run(weighed)  # type: ignore[arg-type]
+            return run(weighed)
         finally:
             taken.append(weighed.taken)
 
