@@ -17,6 +17,7 @@ from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
 from holdfast.store.projection import merge
+from holdfast.store.shares import Length
 from holdfast.store.state import IN_LANE, MAX_STATE, Documents
 from holdfast.store.state_merge import merged
 
@@ -63,14 +64,14 @@ class LaneBytes:
 
         return await self.inner.write(count, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
         def count(tx: Any) -> Any:
             counting = Counting(tx)
             done = run(counting)  # type: ignore[arg-type]
             self.rows += counting.rows
             return done
 
-        return await self.inner.read(count)
+        return await self.inner.read(count, length)
 
 
 class _Writing(Counting):

@@ -165,6 +165,13 @@ class StoreUnavailable(HoldfastError):
     hint = "see whether the database server runs and the store URL is right"
 
 
+class ReadTimeout(StoreUnavailable):
+    """A read took longer than one may, and was ended; nothing was changed."""
+
+    code = "read_timeout"
+    hint = "ask for less at a time: a smaller limit, one session, rarer words"
+
+
 class StoreFailed(HoldfastError):
     """The store has stopped acknowledging (a failed fsync, a replaced file, a dead lane); restart to recover."""
 

@@ -3,6 +3,7 @@
 LastAnswers      a gateway that drains tells connections to close
 SecurityHeaders  every answer tells browsers what not to do with it (headers)
 Problems         whatever is raised leaves as a problem; a defect of ours is logged and not shown
+HangUps          a read whose client has gone is ended (hang_ups)
 HostCheck        the request is meant for us: Host against DNS rebinding, Origin against other sites' pages (hosts)
 Auth             who asks, and for which tenant (auth)
 RateLimit        nobody asks more often than they may (rates)

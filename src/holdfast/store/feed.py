@@ -7,7 +7,7 @@ A cursor names its store, so one from before a restore is refused and never misr
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
 from holdfast.core import Event
@@ -17,6 +17,7 @@ from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
 from holdfast.store.part import Part, Workers
 from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, stretch
+from holdfast.store.shares import Length
 
 SMALL = 4 * 1024
 """Bytes of a payload that is read at once; where there are larger ones, it is first seen how many fit a page."""
@@ -61,7 +62,7 @@ class Hubs:
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
             self._by_loop = {known: hub for known, hub in self._by_loop.items() if not known.is_closed()}
-            self._by_loop[loop] = Hub(self.page, self.end)
+            self._by_loop[loop] = Hub(self.news, self.end)
         return self._by_loop[loop]
 
     def lag(self) -> float:
@@ -73,8 +74,12 @@ class Hubs:
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded)
 
-    async def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Page:
-        """What follows a cursor in the store's order, as many as have so many bytes together, or one."""
+    async def news(self, cursor: Cursor) -> Page:
+        """What follows a cursor in the store's order, for all who follow."""
+        return await self._workers.read(self.page(cursor), Length.PAGE)
+
+    def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], Page]:
+        """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""
 
         def run(tx: Tx) -> Page:
             rows = tx.all(self._page_sql, *cursor, PAGE, SMALL)
@@ -85,7 +90,7 @@ class Hubs:
                 rows = tx.all(self._page_sql, *cursor, len(rows), END)
             return Page([_entry(row) for row in rows], ended)
 
-        return await self._workers.read(run)
+        return run
 
     async def end(self) -> Cursor:
         """The cursor after everything that is there now."""
@@ -95,7 +100,7 @@ class Hubs:
             assert row is not None
             return (row[0], row[1])
 
-        return await self._workers.read(run)
+        return await self._workers.read(run, Length.LOOK)
 
     def _heard(self) -> None:
         for hub in tuple(self._by_loop.values()):
@@ -143,7 +148,7 @@ class Feed(Part):
         hub = self.hubs.here()
 
         async def look() -> list[Entry]:
-            return (await self.hubs.page(place, HELD_BYTES)).entries
+            return (await self.workers.read(self.hubs.page(place, HELD_BYTES))).entries
 
         with hub.subscribe(None) as bell:
             await hub.ready()

@@ -13,6 +13,7 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -129,7 +130,8 @@ class Hub:
         self._bells[session].add(bell)
         if self._tailer is None:
             self._at_end = time.monotonic()
-            self._tailer = self._loop.create_task(self._tail(), name="holdfast-feed")
+            # For everybody, and not in the name of whoever comes first.
+            self._tailer = self._loop.create_task(self._tail(), name="holdfast-feed", context=Context())
         try:
             yield bell
         finally:

@@ -17,6 +17,7 @@ from holdfast.store.projection import DEFAULT_AGENT, created, superseded
 from holdfast.store.reading import existing_head, head_of
 from holdfast.store.rows import get_facts
 from holdfast.store.sessions import describe
+from holdfast.store.shares import Length
 
 GET = """
     SELECT k.key, s.session_id, k.document, k.created_at, k.updated_at
@@ -61,7 +62,7 @@ class Keys(Part):
     async def resolve(self, key: str, *, session_id: str | None = None, agent: str = DEFAULT_AGENT) -> KeyEntry:
         """Where the key routes now; a new key is routed to `session_id`, or to a session made for it."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
         if found is not None:
             return found
         chosen = check_session_id(session_id) if session_id is not None else self.ids()
@@ -85,7 +86,7 @@ class Keys(Part):
     async def get(self, key: str) -> KeyEntry:
         """Where the key routes now, or NotFound."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
         if found is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return found
@@ -109,7 +110,7 @@ class Keys(Part):
     async def reset_session(self, session_id: str, *, new_session_id: str | None = None) -> Reset:
         """Let a new, empty session take the place of this one on all its keys."""
         check_session_id(session_id)
-        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id))
+        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), Length.LOOK)
         return await self._reset(session_id, keys, new_session_id)
 
     async def _reset(self, session_id: str, keys: tuple[str, ...], new_session_id: str | None) -> Reset:

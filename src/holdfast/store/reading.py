@@ -87,32 +87,9 @@ def erased_since(tx: Tx, head: Head) -> bool:
     return tx.one(ERASED_SINCE, head.session_no, head.seq, EVENTS_ERASED) is not None
 
 
-def read(
-    tx: Tx,
-    head: Head,
-    after: int,
-    before: int | None,
-    limit: int,
-    types: frozenset[str] | None = None,
-    *,
-    newest: bool = False,
-) -> list[Event]:
-    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest.
-
-    All of them, however large; of other types than those asked for, no more than a stretch is held.
-    """
-    low, high, most_bytes = after, before, None if types is None else STRETCH_BYTES
-    found: list[Event] = []
-    while len(found) < limit:
-        wanted = min(PAGE, limit - len(found)) if types is None else PAGE
-        events, ended = stretch(tx, head, low, high, wanted, newest=newest, most_bytes=most_bytes)
-        if events:
-            low, high = (low, events[0].seq) if newest else (events[-1].seq, high)
-        end = 0 if newest else len(found)
-        found[end:end] = events if types is None else [event for event in events if event.type in types]
-        if ended:
-            break
-    return found[-limit:] if newest else found[:limit]
+def read(tx: Tx, head: Head, after: int, before: int | None, limit: int) -> list[Event]:
+    """The first `limit` events between two seqs, oldest first: all of them, however large."""
+    return stretch(tx, head, after, before, limit, most_bytes=None).events
 
 
 def stretch(
@@ -125,7 +102,10 @@ def stretch(
     newest: bool = False,
     most_bytes: int | None = STRETCH_BYTES,
 ) -> Stretch:
-    """The same, but only as many as have `most_bytes` together, and at least one if there is any."""
+    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest.
+
+    Only as many as have `most_bytes` together, and at least one if there is any.
+    """
     low, high = max(after, 0), min(END if before is None else before, head.seq + 1)
     wanted = min(limit, high - low - 1)
     if wanted < 1:

@@ -27,6 +27,7 @@ from holdfast.store.projection import (
 )
 from holdfast.store.reading import absent, existing_head, head_of
 from holdfast.store.rows import get_facts, put_facts
+from holdfast.store.shares import Length
 
 MAX_PAGE = 500
 END = 2**63 - 1
@@ -126,7 +127,7 @@ class Sessions(Part):
     async def get(self, session_id: str) -> Session:
         """The session, or NotFound."""
         check_session_id(session_id)
-        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id))
+        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), Length.PAGE)
 
     async def list(self, chosen: Filter | None = None, *, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions that fit, newest first; it ends early, at a cursor, rather than be large."""

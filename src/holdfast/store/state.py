@@ -24,6 +24,7 @@ from holdfast.store.projection import StateFacts
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import find_replays
 from holdfast.store.rows import GET_STATE, PUT_STATE
+from holdfast.store.shares import Length
 from holdfast.store.state_merge import EMPTY, check_size, merged
 
 MAX_STATE = 1024 * 1024
@@ -116,7 +117,7 @@ class States(Part):
             head = existing_head(tx, self.tenant, session_id)
             return as_state(session_id, current(tx, head))
 
-        return await self.workers.read(run)
+        return await self.workers.read(run, Length.PAGE)
 
     async def patch(
         self,

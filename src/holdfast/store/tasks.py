@@ -23,6 +23,7 @@ from holdfast.store.projection import TaskFacts, finalized, moved
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import find_by_key, find_replays, known_before
 from holdfast.store.sessions import describe
+from holdfast.store.shares import Length
 
 COLUMNS = "t.task_id, s.session_id, t.context_id, t.state, t.document, t.created_at, t.updated_at, t.version"
 SOURCE = "FROM tasks t JOIN sessions s ON s.session_no = t.session_no"
@@ -215,7 +216,7 @@ class Tasks(Part):
 
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
-        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id))
+        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), Length.PAGE)
 
     async def begun_by(self, session_id: str, idempotency_key: str) -> Task | None:
         """The task that the message with this key began or went on with, if there is one."""
@@ -225,7 +226,7 @@ class Tasks(Part):
             first = None if head is None else self._first(tx, head, types.MESSAGE, idempotency_key, None)
             return None if first is None else first.task
 
-        return await self.workers.read(read)
+        return await self.workers.read(read, Length.PAGE)
 
     async def find(
         self,

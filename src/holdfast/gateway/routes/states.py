@@ -29,6 +29,7 @@ from holdfast.gateway.wire.sessions import StatePatch, StateView
 from holdfast.store import Store
 from holdfast.store.engine import Tx
 from holdfast.store.reading import Head, existing_head
+from holdfast.store.shares import Length
 from holdfast.store.state import Kept, kept
 from holdfast.store.state_merge import EMPTY
 
@@ -51,7 +52,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             head = existing_head(tx, store.tenant, session_id)
             return shown(session_id, kept(tx, head), children_in(tx, head))
 
-        found = await cache.answer(store, ("state", session_id), look)
+        found = await cache.answer(store, ("state", session_id), look, Length.PAGE)
         assert found.tag is not None
         return not_modified(found.tag) if conditions.is_known(found.tag) else answered(found)
 

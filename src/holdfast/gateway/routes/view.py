@@ -23,6 +23,7 @@ from holdfast.store.goals import as_goal
 from holdfast.store.reading import Head, existing_head, head_of, read, stretch
 from holdfast.store.rows import AGENTS, GOALS
 from holdfast.store.sessions import get
+from holdfast.store.shares import Length
 from holdfast.store.state import as_state, current
 
 MOST_SEEN = 20_000
@@ -70,7 +71,7 @@ async def children_of(store: Store, session_id: str) -> Children:
         head = head_of(tx, store.tenant, session_id)
         return children_in(tx, head)
 
-    return await store.sessions.workers.read(look)
+    return await store.sessions.workers.read(look, Length.PAGE)
 
 
 def state_view(session_id: str, version: int, document: dict[str, Any], children: Children) -> dict[str, Any]:

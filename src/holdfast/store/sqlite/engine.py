@@ -36,7 +36,6 @@ class SqliteEngine:
 
     name = "sqlite"
     lanes = 1
-    readers = 2
     feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
     moment_sql: str | None = None
