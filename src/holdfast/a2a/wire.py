@@ -151,6 +151,8 @@ class SendRequest:
     push: PushConfig | None = None
     idempotency_key: str | None = None
     """The sender's own name for this message: under it no other message is taken."""
+    session_key: str | None = None
+    """The key of the conversation, if the sender names that and not a context."""
 
 
 @dataclass(frozen=True, slots=True)
