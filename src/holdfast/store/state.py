@@ -11,6 +11,7 @@ from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import InvalidInput, NotFound, StaleState
 from holdfast.core.ids import check_session_id
 from holdfast.store.append import append, check_lease
+from holdfast.store.children import ChildrenPatch, Upsert, upsert
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
 from holdfast.store.projection import Projection, StateFacts, patched
@@ -48,15 +49,19 @@ class States(Part):
         idempotency_key: str | None = None,
         create: bool = True,
         check: Check | None = None,
+        children: ChildrenPatch | None = None,
     ) -> State:
         """The state after merging the patch into it; StaleState if it is not at the expected version.
 
-        A retry under the same key is told the first result, whatever is expected or checked.
+        Goals and sub-agents that come with it are set in the same transaction. A retry under the same key is told the
+        first result, whatever is expected or checked.
         """
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
         body = strict_json.plain({"patch": dict(patch)})
+        if children is not None:
+            body["children"] = children.digest
         event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
 
         def run(tx: Tx) -> State:
@@ -77,10 +82,12 @@ class States(Part):
                 raise stale(as_state(session_id, facts), expected_version)
             if check is not None:
                 check(tx, head, facts)
-            append(tx, self.tenant, session_id, [event])
+            more = Upsert() if children is None else upsert(tx, head, children, self.own_event, self.ids)
+            append(tx, self.tenant, session_id, [event, *more.events])
             after = patched(facts, body, event.created_at)
             session_no = head.session_no if head else existing_head(tx, self.tenant, session_id).session_no
             tx.run(PUT_STATE, session_no, after.version, strict_json.dump(after.document), after.updated_at)
+            more.put(tx, session_no)
             return as_state(session_id, after)
 
         return await self.write(session_id, run)

@@ -1,6 +1,9 @@
 """Goals and sub-agents of a session: add one, change it, end it."""
 
+from typing import Any
+
 from fastapi import APIRouter
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -8,8 +11,10 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, one_of
+from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of
 from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
+from holdfast.gateway.wire.sessions import StatePatch
+from holdfast.store.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
 
 _new_goal = parse_into(NewGoal)
 _goal_change = parse_into(GoalChange)
@@ -51,11 +56,10 @@ def add_routes(routes: APIRouter) -> None:
         store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _goal_change)
-        asked = {"status": body.status, "description": body.description, "priority": body.priority}
         changed = await store.goals.update(
             session_id,
             check_name(goal_id, "a goal's id"),
-            {name: value for name, value in asked.items() if value is not None},
+            _given(status=body.status, description=body.description, priority=body.priority),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(goal(changed))
@@ -100,3 +104,33 @@ def add_routes(routes: APIRouter) -> None:
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(agent(ended))
+
+
+def children_in_patch(patch: StatePatch, given: Any) -> ChildrenPatch | None:
+    """The goals and sub-agents of a patch of the state, which says this of them; None if it has none."""
+    if not patch.goals and not patch.agents:
+        return None
+    goals = [
+        GoalPatch(
+            one_of(goal.goal_id, goal.id),
+            _given(description=goal.description, status=goal.status, priority=goal.priority),
+            milliseconds(goal.created_at),
+            milliseconds(goal.completed_at),
+        )
+        for goal in patch.goals
+    ]
+    agents = [
+        AgentPatch(
+            one_of(agent.agent_id, agent.id),
+            _given(type=agent.type, status=agent.status)
+            | {name: value for name, value in (("task", agent.task), ("result", agent.result)) if value is not UNSET},
+            milliseconds(agent.spawned_at),
+            milliseconds(agent.completed_at),
+        )
+        for agent in patch.agents
+    ]
+    return ChildrenPatch(goals, agents, digest_of(given))
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
