@@ -30,6 +30,7 @@ class SubAgents(Part):
         task: Any = None,
         *,
         agent_id: str | None = None,
+        spawned_at: int | None = None,
         idempotency_key: str | None = None,
         create: bool = True,
     ) -> SubAgent:
@@ -38,6 +39,8 @@ class SubAgents(Part):
         name = check_name(agent_id or self._name(idempotency_key), "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "type": check_name(type, "a sub-agent's type"), "task": task})
         event = self.own_event(types.AGENT_SPAWNED, body, idempotency_key)
+        if spawned_at is not None:
+            event = event._replace(created_at=spawned_at)
 
         def write(tx: Tx) -> SubAgent:
             head = head_of(tx, self.tenant, session_id)
@@ -67,6 +70,7 @@ class SubAgents(Part):
         status: str = "completed",
         result: Any = None,
         *,
+        completed_at: int | None = None,
         idempotency_key: str | None = None,
     ) -> SubAgent:
         """The sub-agent, ended; the same end again changes nothing, another one is a Conflict."""
@@ -76,6 +80,8 @@ class SubAgents(Part):
         name = check_name(agent_id, "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "status": status, "result": result})
         event = self.own_event(types.AGENT_COMPLETED, body, idempotency_key)
+        if completed_at is not None:
+            event = event._replace(created_at=completed_at)
 
         def write(tx: Tx) -> SubAgent:
             head = existing_head(tx, self.tenant, session_id)

@@ -57,6 +57,14 @@ def one_of(*given: str | None) -> str | None:
     return found.pop() if found else None
 
 
+def same_as(name: str, *given: str | None) -> str:
+    """The name of a path; InvalidInput if a body names another."""
+    for other in given:
+        if other not in (None, name):
+            raise InvalidInput(f"the path says {name!r:.80} and the body {other!r:.80}")
+    return name
+
+
 def milliseconds(timestamp: str | float | None) -> int | None:
     """A timestamp of a body as the store keeps it; None is now."""
     if timestamp is None:

@@ -1,14 +1,13 @@
 """Members that a body does not have: the refusal names the member and the nearest one that there is."""
 
-import difflib
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 from holdfast.core.errors import InvalidInput
+from holdfast.core.nearest import did_you_mean
 
 UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?\Z", re.DOTALL)
 STEP = re.compile(r"\.(\w+)|\[[^\]]*\]")
@@ -24,17 +23,6 @@ def unknown_member(error: msgspec.DecodeError, shape: Any, what: str) -> Invalid
     return InvalidInput(
         f"{where} has no member {found['name']!r:.200}", hint=did_you_mean(found["name"], known), member=found["name"]
     )
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """The nearest of the names that there are, and all of them."""
-    folded = _folded(name)
-    nearest = max(known, key=lambda each: difflib.SequenceMatcher(None, folded, _folded(each)).ratio())
-    return f"did you mean {nearest!r}? There are {', '.join(sorted(known))}"
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")[:100]
 
 
 def _members_at(shape: Any, path: str) -> tuple[str, ...]:

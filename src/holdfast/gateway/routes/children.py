@@ -11,7 +11,7 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of
+from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of, same_as
 from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
 from holdfast.gateway.wire.sessions import StatePatch
 from holdfast.store.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
@@ -42,6 +42,8 @@ def add_routes(routes: APIRouter) -> None:
             goal_id=one_of(body.goal_id, body.id),
             status=body.status,
             priority=body.priority,
+            created_at=milliseconds(body.created_at),
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
@@ -58,8 +60,9 @@ def add_routes(routes: APIRouter) -> None:
         body = await read_body(request, _goal_change)
         changed = await store.goals.update(
             session_id,
-            check_name(goal_id, "a goal's id"),
+            same_as(check_name(goal_id, "a goal's id"), body.goal_id, body.id),
             _given(status=body.status, description=body.description, priority=body.priority),
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(goal(changed))
@@ -82,6 +85,7 @@ def add_routes(routes: APIRouter) -> None:
             body.type,
             body.task,
             agent_id=one_of(body.agent_id, body.id),
+            spawned_at=milliseconds(body.spawned_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
@@ -98,9 +102,10 @@ def add_routes(routes: APIRouter) -> None:
         body = await read_body(request, _agent_end)
         ended = await store.agents.complete(
             session_id,
-            check_name(agent_id, "a sub-agent's id"),
+            same_as(check_name(agent_id, "a sub-agent's id"), body.agent_id, body.id),
             body.status,
             body.result,
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(agent(ended))

@@ -33,15 +33,20 @@ class NewGoal(Body):
     id: Name | None = None
     status: GoalStatus = "pending"
     priority: Priority = "medium"
+    created_at: Timestamp = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
 class GoalChange(Body):
-    """What is to be changed of a goal."""
+    """What is to be changed of a goal; `goalId`, or `id`, may say again which one."""
 
+    goal_id: Name | None = None
+    id: Name | None = None
     status: GoalStatus | None = None
     description: str | None = None
     priority: Priority | None = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
@@ -64,14 +69,19 @@ class NewAgent(Body):
     agent_id: Name | None = None
     id: Name | None = None
     task: Any = None
+    status: Literal["active"] = "active"
+    spawned_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
 class AgentEnd(Body):
-    """How a sub-agent ended."""
+    """How a sub-agent ended; `agentId`, or `id`, may say again which one."""
 
+    agent_id: Name | None = None
+    id: Name | None = None
     status: Literal["completed", "failed"] = "completed"
     result: Any = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
