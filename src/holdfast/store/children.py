@@ -25,7 +25,6 @@ from holdfast.store.projection import (
     new_agent,
     new_goal,
 )
-from holdfast.store.reading import Head
 from holdfast.store.rows import AGENTS, GOALS, Family
 
 OwnEvent = Callable[[str, dict[str, Any]], Prepared]
@@ -82,11 +81,12 @@ class Upsert:
         AGENTS.put(tx, session_no, self.agents)
 
 
-def upsert(tx: Tx, head: Head | None, patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str]) -> Upsert:
-    """What the patch makes of the session's goals and sub-agents; InvalidInput, Conflict or TooLarge."""
+def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], session: "Rows | None") -> Upsert:
+    """What the patch makes of the goals and sub-agents of a session, or of a new one; InvalidInput, Conflict or
+    TooLarge."""
     done = Upsert()
-    goals = _Kind(tx, head, GOALS, done.goals)
-    agents = _Kind(tx, head, AGENTS, done.agents)
+    goals = _Kind(session, GOALS, done.goals)
+    agents = _Kind(session, AGENTS, done.agents)
 
     def say(type: str, body: dict[str, Any], at: int | None) -> int:
         event = own_event(type, body)
@@ -105,29 +105,40 @@ def upsert(tx: Tx, head: Head | None, patch: ChildrenPatch, own_event: OwnEvent,
 Say = Callable[[str, dict[str, Any], int | None], int]
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a session that is there."""
+
+    tx: Tx
+    session_no: int
+
+
 @dataclass(slots=True)
 class _Kind:
     """The children of one kind as the patch has left them so far."""
 
-    tx: Tx
-    head: Head | None
+    session: Rows | None
     family: Family
     changed: Children
     next: int = 0
 
     def get(self, name: str) -> Child | None:
-        if name in self.changed or self.head is None:
+        if name in self.changed or self.session is None:
             return self.changed.get(name)
-        return self.family.get(self.tx, self.head.session_no, name)
+        return self.family.get(self.session.tx, self.session.session_no, name)
+
+    def next_number(self) -> int:
+        if not self.next:
+            here = self.session
+            self.next = 1 if here is None else self.family.next_number(here.tx, here.session_no)
+        return self.next
 
     def number(self) -> int:
-        if not self.next:
-            self.next = 1 if self.head is None else self.family.next_number(self.tx, self.head.session_no)
-        self.next += 1
+        self.next = self.next_number() + 1
         return self.next - 1
 
     def free_goal(self) -> str:
-        number = self.next or (1 if self.head is None else self.family.next_number(self.tx, self.head.session_no))
+        number = self.next_number()
         while self.get(f"goal-{number:03}") is not None:
             number += 1
         return f"goal-{number:03}"

@@ -11,7 +11,7 @@ from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import InvalidInput, NotFound, StaleState
 from holdfast.core.ids import check_session_id
 from holdfast.store.append import append, check_lease
-from holdfast.store.children import ChildrenPatch, Upsert, upsert
+from holdfast.store.children import ChildrenPatch, Rows, Upsert, upsert
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
 from holdfast.store.projection import Projection, StateFacts, patched
@@ -82,7 +82,9 @@ class States(Part):
                 raise stale(as_state(session_id, facts), expected_version)
             if check is not None:
                 check(tx, head, facts)
-            more = Upsert() if children is None else upsert(tx, head, children, self.own_event, self.ids)
+            more = Upsert()
+            if children is not None:
+                more = upsert(children, self.own_event, self.ids, Rows(tx, head.session_no) if head else None)
             append(tx, self.tenant, session_id, [event, *more.events])
             after = patched(facts, body, event.created_at)
             session_no = head.session_no if head else existing_head(tx, self.tenant, session_id).session_no
