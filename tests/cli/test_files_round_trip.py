@@ -110,9 +110,14 @@ def test_all_that_another_service_wrote_comes_in(tmp_path: Path) -> None:
     state = {"phase": "end", "goals": [goal], "agents": [{"agentId": "a", "type": "cook"}], "version": 7}
     (folder / "metadata.json").write_text(json.dumps(metadata))
     (folder / "state.json").write_text(json.dumps(state))
-    (folder / "actions.jsonl").write_text('{"type":"step","n":1}\n{"type":"response","text":"hi"}\n')
+    lines = ['{"type":"step","n":1}', '{"type":"response","text":"hi"}', '{"type":"x","details":{},"beside":1}']
+    (folder / "actions.jsonl").write_text("\n".join(lines) + "\n")
     data = tmp_path / "data"
-    assert answer("sessions", "import", str(tmp_path / "files"), data=data)["events"] == 2
+    done = answer("sessions", "import", str(tmp_path / "files"), data=data)
+    assert done["events"] == 3
+    assert [(each["file"], each["line"], "'beside'" in each["reason"]) for each in done["skipped"]] == [
+        ("theirs/actions.jsonl", 3, True)
+    ]
 
     async def look() -> None:
         async with await open_store(f"sqlite:///{data}/holdfast.db") as store:

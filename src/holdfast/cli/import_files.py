@@ -78,7 +78,8 @@ async def _arrive(service: Service, path: Path) -> Arrived:
     log = await asyncio.to_thread(read_log, path, SystemClock(), TimeOrderedIds())
     if await _head(service, log.session_id) is not None:
         folder = read_folder(path)
-        return Arrived(await _go_on(service, folder), folder.skipped, None)
+        count = await _go_on(service, folder)
+        return Arrived(count, list(dict.fromkeys([*log.skipped, *folder.skipped])), None)
     with tempfile.TemporaryFile() as file:
         head = await asyncio.to_thread(log.write, file)
         file.seek(0)

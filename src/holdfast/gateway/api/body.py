@@ -133,7 +133,7 @@ def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entr
             known, members = shape.__struct_encode_fields__, _members(raw)
             others = {name: found for name, found in members.items() if name not in known}
             raw = _encode({name: found for name, found in members.items() if name in known}) if others else raw
-        found = DECODERS[shape](raw)
+        found: Entry = DECODERS[shape](raw)
     except msgspec.DecodeError as error:
         raise unknown_member(error, shape, "the body") or InvalidInput(f"{otherwise}: {error}", hint=hint) from None
     if found.details is msgspec.UNSET:

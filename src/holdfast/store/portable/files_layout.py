@@ -63,6 +63,7 @@ class FoundLine(Struct, rename="camel"):
     erased: str | None = None
 
 
+LINE_MEMBERS = frozenset(FoundLine.__struct_encode_fields__)
 EVENT_MEMBERS = frozenset({"timestamp", "seq", "logSeq", "eventId", "idempotencyKey", "parentId"})
 
 
@@ -77,6 +78,8 @@ class Entry(NamedTuple):
     erased: bytes | None
     file: str
     line: int
+    beside: tuple[str, ...] = ()
+    """Members that we do not know, beside the details."""
 
 
 def file_of(event: Event) -> str | None:
@@ -137,7 +140,8 @@ def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry:
         None if found.timestamp is None else moment(found.timestamp),
     )
     seq = found.log_seq if found.seq is None else found.seq
-    return Entry(event, seq, None if found.erased is None else hash_of(found.erased), file, number)
+    beside = tuple(name for name in value if name not in LINE_MEMBERS) if found.details is not UNSET else ()
+    return Entry(event, seq, None if found.erased is None else hash_of(found.erased), file, number, beside)
 
 
 def derived_id(session_id: str, file: str, number: int, line: bytes) -> str:

@@ -73,10 +73,15 @@ def read_log(path: Path, clock: Clock, ids: IdSource) -> FolderLog:
         about = described(found, folder.initial)
     skipped: list[Skipped] = []
     lines, first, last, highest = 0, None, None, 0
+    beside: dict[tuple[str, str], int] = {}
     for entry in _once(folder, skipped):
+        for name in entry.beside:
+            beside.setdefault((entry.file, name), entry.line)
         lines, at = lines + 1, entry.event.created_at
         first, last = at if first is None else first, at if at is not None else last
         highest = max(highest, entry.seq or 0)
+    said = "member {name!r:.80} beside details is left out, here and in later lines"
+    skipped += [Skipped(file, line, said.format(name=name)) for (file, name), line in beside.items()]
     now = clock.now()
     created_at = next(at for at in (about.created_at, first, now) if at is not None)
     updated_at = next(at for at in (about.updated_at, last, created_at) if at is not None)
