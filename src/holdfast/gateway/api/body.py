@@ -127,17 +127,18 @@ def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
 
 def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entry:
     value = strict_json.parse(raw)
-    others: dict[str, msgspec.Raw] = {}
+    own, details = raw, b"{}"
     try:
         if isinstance(value, dict) and "details" not in value:
             known, members = shape.__struct_encode_fields__, _members(raw)
+            ours = {name: found for name, found in members.items() if name in known}
             others = {name: found for name, found in members.items() if name not in known}
-            raw = _encode({name: found for name, found in members.items() if name in known}) if others else raw
-        found: Entry = DECODERS[shape](raw)
+            own, details = _encode(ours), _encode(others) if ours else raw.strip(BLANK)
+        found: Entry = DECODERS[shape](own)
     except msgspec.DecodeError as error:
         raise unknown_member(error, shape, "the body") or InvalidInput(f"{otherwise}: {error}", hint=hint) from None
     if found.details is msgspec.UNSET:
-        found.details = msgspec.Raw(_encode(others))
+        found.details = msgspec.Raw(details)
     return found
 
 

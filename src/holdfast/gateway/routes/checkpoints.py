@@ -81,7 +81,7 @@ async def compacted(store: Store, session_id: str, body: Compaction, key: str | 
         known = await store.checkpoints.compacted_by(session_id, key)
         if known is not None:
             return _checked(known, body, key)
-    last_seq = body.last_seq or (await store.sessions.get(session_id)).head_seq
+    last_seq = (await store.sessions.get(session_id)).head_seq if body.last_seq is None else body.last_seq
     summary = body.summary
     if summary is None:
         summary = await summary_of(store, session_id, body.first_seq, last_seq)
