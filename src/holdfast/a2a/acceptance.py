@@ -16,8 +16,7 @@ from holdfast.a2a.persist import until_written
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.wire import Message
 from holdfast.core import IdSource, NewEvent, Task, types
-from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, TaskEnded
-from holdfast.core.ids import session_id_for
+from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
 from holdfast.store import Store
 from holdfast.store.tasks import Begun
 
@@ -27,10 +26,11 @@ FIRST_MESSAGE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A message that may be recorded: in which session, if there is one yet, under which key, and the task that it
-    follows, if any."""
+    """A message that may be recorded: in which session, if there is one yet, on which session key, under which key of
+    its own, and the task that it follows, if any."""
 
     session_id: str | None
+    session_key: str
     message: Message
     context_id: str
     key: str
@@ -59,13 +59,19 @@ class Acceptance:
         self._ids = ids
 
     async def look(
-        self, message: Message, followed: Task | None, own_key: str | None, caller: str | None
+        self,
+        message: Message,
+        followed: Task | None,
+        own_key: str | None,
+        caller: str | None,
+        on_key: str | None = None,
     ) -> Task | Offer:
         """The task of a message that was here before, or the message as it can be recorded; RpcError if it cannot."""
         placed = self._placed(message, followed)
         context_id = placed.context_id or await self._new_context(placed, caller)
         placed = replace(placed, context_id=context_id)
-        session_id = followed.session_id if followed else await self._routed(context_id)
+        conversation = on_key or session_key(self._agent, context_id)
+        session_id = followed.session_id if followed else await self._routed(conversation)
         key = own_key or delivery_key(placed)
         prefix = task_prefix(placed) if own_key else ""
         # Looked up first: it may be here again after its task has ended, or its file has gone.
@@ -75,16 +81,26 @@ class Acceptance:
             key = key_after(key, _same(known, prefix, key).task_id)
         if followed is not None and followed.state.terminal:
             raise _ended(followed)
+        if followed is not None and await self._was_left(followed):
+            said = "Unsupported operation: the task's conversation was reset; its context is open for a new one"
+            raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=followed.task_id, contextId=followed.context_id)
         taken = replace(placed, parts=await self._files.take(placed.parts))
-        return Offer(session_id, taken, context_id, key, prefix, followed)
+        return Offer(session_id, conversation, taken, context_id, key, prefix, followed)
 
     async def accept(self, offer: Offer) -> Accepted:
-        """Record the message with its task; the first task if it has come before after all."""
-        session_id = offer.session_id or await self._session(offer.context_id)
-        await self._files.attach(session_id, offer.message.parts, offer.key)
-        return (
-            await self._begin(session_id, offer) if offer.followed is None else await self._go_on(offer.followed, offer)
-        )
+        """Record the message with its task; the first task if it has come before after all.
+
+        If its session is deleted meanwhile, a conversation goes on in a new one; a task is gone with its session.
+        """
+        followed = offer.followed
+        try:
+            session_id = offer.session_id or await self._session(offer.session_key)
+            await self._files.attach(session_id, offer.message.parts, offer.key)
+            return await self._begin(session_id, offer) if followed is None else await self._go_on(followed, offer)
+        except SessionGone:
+            if followed is not None:
+                raise RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=followed.task_id) from None
+            return await self.accept(replace(offer, session_id=None))
 
     def _placed(self, message: Message, followed: Task | None) -> Message:
         """The message with the context of the task that it follows."""
@@ -94,10 +110,10 @@ class Acceptance:
             raise RpcError(rpc.INVALID_PARAMS, "Invalid params: the task belongs to another context")
         return replace(message, context_id=followed.context_id)
 
-    async def _routed(self, context_id: str) -> str | None:
-        """The session of a conversation, if it has begun."""
+    async def _routed(self, key: str) -> str | None:
+        """The session of a conversation, if it has one."""
         try:
-            return (await self._store.keys.get(session_key(self._agent, context_id))).session_id
+            return (await self._store.keys.get(key)).session_id
         except NotFound:
             return None
 
@@ -112,10 +128,16 @@ class Acceptance:
         digest = first_message_digest(self._agent, caller, message)
         return await self._store.first_messages.context_of(digest, fresh, FIRST_MESSAGE_MS)
 
-    async def _session(self, context_id: str) -> str:
-        key = session_key(self._agent, context_id)
-        entry = await self._store.keys.resolve(key, session_id=session_id_for(key), agent=self._agent)
-        return entry.session_id
+    async def _session(self, key: str) -> str:
+        return (await self._store.keys.open(key, agent=self._agent)).session_id
+
+    async def _was_left(self, task: Task) -> bool:
+        """Whether the conversation of a task has gone on elsewhere: no key routes to its session any more."""
+        try:
+            routes = await self._store.keys.of_session(task.session_id)
+        except SessionGone:
+            raise RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task.task_id) from None
+        return all(route.ended_at is not None for route in routes)
 
     async def _go_on(self, followed: Task, offer: Offer) -> Accepted:
         """A task that asked back goes on with its answer; one that runs takes the message when it comes to it."""

@@ -114,6 +114,12 @@ def summary_message(document: Any) -> PastMessage:
     return PastMessage(Role.USER, words, (TextPart(words), *files))
 
 
+def past_message(event: Event) -> PastMessage | None:
+    """The message that an event is, if it is one."""
+    message = records.message_in(event)
+    return None if message is None else _past(message)
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The messages before a turn in their order, each with its seq; and the first that is yet to be answered."""

@@ -10,13 +10,18 @@ from holdfast.a2a.wire import Message
 
 
 def session_key(agent: str, context_id: str) -> str:
-    """The stable name of a conversation; a context that is one of the agent's keys itself is that key."""
-    return context_id if context_id.startswith(f"agent:{agent}:") else _prefix(agent) + context_id
+    """The stable name of a context's conversation, whatever the context is: one is never read as a key."""
+    return f"{agent_prefix(agent)}a2a:{context_id}"
 
 
 def context_of(agent: str, key: str) -> str:
-    """The context whose conversation has this key."""
-    return key.removeprefix(_prefix(agent))
+    """The context whose conversation has this key; a key that is no context's stands for itself."""
+    return key.removeprefix(session_key(agent, ""))
+
+
+def agent_prefix(agent: str) -> str:
+    """How the keys of an agent begin."""
+    return f"agent:{agent}:"
 
 
 def delivery_key(message: Message) -> str:
@@ -41,7 +46,3 @@ def task_prefix(message: Message) -> str:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _prefix(agent: str) -> str:
-    return f"agent:{agent}:a2a:"

@@ -17,7 +17,7 @@ from holdfast.a2a import records, rpc
 from holdfast.a2a.acceptance import Acceptance, Offer
 from holdfast.a2a.endings import broken_off
 from holdfast.a2a.files import Files
-from holdfast.a2a.names import session_key
+from holdfast.a2a.names import agent_prefix
 from holdfast.a2a.news import Channel, changes, from_the_log
 from holdfast.a2a.push import Push, PushConfigs
 from holdfast.a2a.rpc import RpcError
@@ -38,7 +38,7 @@ from holdfast.a2a.wire import (
     TaskView,
 )
 from holdfast.core import IdSource, Lease, Task, TaskState
-from holdfast.core.errors import Closing, NotFound, TaskEnded
+from holdfast.core.errors import Closing, NotFound, SessionGone, TaskEnded
 from holdfast.core.ids import check_name
 from holdfast.store import Store
 
@@ -149,10 +149,10 @@ class Turns:
         unknown = RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task_id)
         try:
             task = await self._store.tasks.get(check_name(task_id, "a task id"))
-        except NotFound:
+            routes = await self._store.keys.of_session(task.session_id)
+        except (NotFound, SessionGone):
             raise unknown from None
-        routes = await self._store.keys.routes(session_key(self._agent, task.context_id))
-        if task.session_id not in {route.session_id for route in routes}:
+        if not any(route.key.startswith(agent_prefix(self._agent)) for route in routes):
             raise unknown
         return task
 
@@ -189,7 +189,9 @@ class Turns:
         followed = None if message.task_id is None else await self.known(message.task_id)
         if request.push is not None:
             await self.configs.check(request.push)
-        found = await self._acceptance.look(message, followed, request.idempotency_key, request.caller)
+        found = await self._acceptance.look(
+            message, followed, request.idempotency_key, request.caller, request.session_key
+        )
         if isinstance(found, Task):
             return found
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.

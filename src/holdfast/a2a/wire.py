@@ -163,6 +163,8 @@ class SendRequest:
     """The sender's own name for this message: under it no other message is taken."""
     caller: str | None = None
     """Who sent it, if callers are known apart."""
+    session_key: str | None = None
+    """The key of the conversation, if the sender names that and not a context."""
 
 
 @dataclass(frozen=True, slots=True)

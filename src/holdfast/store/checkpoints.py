@@ -17,7 +17,7 @@ from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, check_most, with_body
 from holdfast.store.projection import Child, new_checkpoint, surplus
 from holdfast.store.reading import Head, existing_head, read
-from holdfast.store.replay import Known, conflict_with, first_body, known_before
+from holdfast.store.replay import Known, conflict_with, find_by_key, first_body, known_before
 from holdfast.store.rows import CHECKPOINTS, INSERT_SNAPSHOT
 
 NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDER BY seq DESC LIMIT 1"
@@ -151,6 +151,20 @@ class Checkpoints(Part):
             return made
 
         return await self.write(session_id, write, 2)
+
+    async def compacted_by(self, session_id: str, idempotency_key: str) -> Snapshot | None:
+        """The compaction that was written with this key, or None; IdempotencyConflict if something else was."""
+        check_session_id(session_id)
+
+        def run(tx: Tx) -> Snapshot | None:
+            head = existing_head(tx, self.tenant, session_id)
+            known = find_by_key(tx, head, idempotency_key)
+            if known is None:
+                return None
+            first_body(known, types.COMPACTED)
+            return replace(snapshot_at(tx, head, known.seq), replayed=True)
+
+        return await self.workers.read(run)
 
     async def newest_compaction(self, session_id: str) -> Snapshot | None:
         """The newest compaction that stands for the log from its beginning, or None."""

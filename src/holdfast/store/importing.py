@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.core import Event, strict_json, types
+from holdfast.core import Event, Route, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
@@ -21,7 +21,7 @@ from holdfast.store.bodies import check_body
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.exporting import Told
 from holdfast.store.keys import find as find_key
-from holdfast.store.keys import route
+from holdfast.store.keys import route, was_left_since
 from holdfast.store.memory_rows import Name
 from holdfast.store.part import Part, key_lock
 from holdfast.store.portable import ArchivedSession, ArchiveReader, SessionHeader
@@ -48,7 +48,8 @@ class Imported:
     attachments: int = 0
     memories: int = 0
     keys_taken: list[str] = field(default_factory=list)
-    """Keys that route to other sessions here: they stay as they are, the imported route is recorded as ended."""
+    """Keys that route to other sessions here, or were reset here later: they stay as they are, the imported route is
+    recorded as ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class Importing(Part):
         taken: list[str] = []
         for each in header.routes:
             ended_at = each.ended_at
-            if ended_at is None and find_key(tx, self.tenant, each.key) is not None:
+            if ended_at is None and self._is_taken(tx, each):
                 taken.append(each.key)
                 ended_at = now
             if ended_at is None:
@@ -186,6 +187,12 @@ class Importing(Part):
             else:
                 tx.run(PUT_ROUTE, self.tenant, each.key, session_no, each.started_at, ended_at)
         return taken
+
+    def _is_taken(self, tx: Tx, imported: Route) -> bool:
+        """Whether the key routes elsewhere here, or was reset or left without a session since the route began."""
+        if find_key(tx, self.tenant, imported.key) is not None:
+            return True
+        return was_left_since(tx, self.tenant, imported.key, imported.started_at)
 
 
 def check(reader: ArchiveReader) -> None:

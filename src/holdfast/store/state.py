@@ -17,6 +17,7 @@ from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
 from holdfast.core.ids import check_session_id
 from holdfast.store import state_points
 from holdfast.store.append import append, check_lease
+from holdfast.store.children import ChildrenPatch, Rows, Upsert, upsert
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared
@@ -76,6 +77,12 @@ class _Patch:
     lease: Lease | None
     create: bool
     check: Check | None
+    children: ChildrenPatch | None
+
+    @property
+    def weight(self) -> int:
+        """How many events it may make."""
+        return 1 + (self.children.size if self.children is not None else 0)
 
 
 class _Merged(NamedTuple):
@@ -128,11 +135,13 @@ class States(Part):
         lease: Lease | None = None,
         idempotency_key: str | None = None,
         create: bool = True,
+        children: ChildrenPatch | None = None,
     ) -> State:
         """The state after merging the patch into it; StaleState if it is not at the expected version, TooLarge if it
         would be larger than a state may be.
 
-        A retry under the same key is told the first result, whatever is expected.
+        Goals and sub-agents that come with it are set in the same transaction. A retry under the same key is told the
+        first result, whatever is expected.
         """
         after = await self.merge(
             session_id,
@@ -141,6 +150,7 @@ class States(Part):
             lease=lease,
             idempotency_key=idempotency_key,
             create=create,
+            children=children,
         )
         return State(session_id, after.version, strict_json.parse_own(after.document), after.updated_at)
 
@@ -154,15 +164,19 @@ class States(Part):
         idempotency_key: str | None = None,
         create: bool = True,
         check: Check | None = None,
+        children: ChildrenPatch | None = None,
     ) -> Kept:
         """The same as `patch`, with the document in bytes, and for callers with a check of their own."""
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
         body = strict_json.plain({"patch": dict(patch)})
+        if children is not None:
+            children.check()
+            body["children"] = children.digest
         event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
-        asked = _Patch(session_id, body["patch"], event, expected_version, lease, create, check)
-        outcome = await self.write(session_id, lambda tx: self._write(tx, asked, None))
+        asked = _Patch(session_id, body["patch"], event, expected_version, lease, create, check, children)
+        outcome = await self.write(session_id, lambda tx: self._write(tx, asked, None), asked.weight)
         if isinstance(outcome, _Later):
             async with self.documents.turn(self.lock(session_id)):
                 outcome = await self._write_later(asked)
@@ -182,6 +196,7 @@ class States(Part):
             outcome = await self.write(
                 asked.session_id,
                 lambda tx, made=made: self._write(tx, asked, made),  # type: ignore[misc]
+                asked.weight,
             )
             if not isinstance(outcome, _Later):
                 return outcome
@@ -218,7 +233,11 @@ class States(Part):
             return _Later()
         if asked.check is not None and head is not None and tx.one(CHANGED, head.session_no, made.head_seq) is not None:
             return _Later()
-        seq = append(tx, self.tenant, asked.session_id, [event]).first_seq
+        more = Upsert()
+        if asked.children is not None:
+            rows = None if head is None else Rows(tx, head.session_no)
+            more = upsert(asked.children, self.own_event, self.ids, rows)
+        seq = append(tx, self.tenant, asked.session_id, [event, *more.events]).first_seq
         session_no = head.session_no if head else existing_head(tx, self.tenant, asked.session_id).session_no
         after = Kept(version + 1, made.document, event.created_at)
         if cost is not None:
@@ -227,6 +246,7 @@ class States(Part):
             state_points.keep(tx, session_no, seq, after.version, after.updated_at, after.document)
             cost = 0
         tx.run(PUT_STATE, session_no, *after, cost)
+        more.put(tx, session_no)
         return after
 
 

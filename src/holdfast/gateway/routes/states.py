@@ -2,7 +2,7 @@
 
 On the wire the document's members stand beside ours: `sessionId` and `version`, and the session's goals and
 sub-agents, which have routes of their own. A client may send back what it read: our members are never taken for the
-document's. Goals and agents other than ours are kept in the document as they came.
+document's. Goals and sub-agents in a patch are the session's, set by their ids in the patch's own transaction.
 
 The ETag is of all that is shown, so a change of a goal changes it as well; `If-Match` is checked in the transaction
 that makes the change. `expectedVersion` looks at the document alone.
@@ -24,17 +24,17 @@ from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.api.conditions import AskedConditions, tag_of
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of
-from holdfast.gateway.routes.view import Children, children_in, children_of, children_view, state_view
+from holdfast.gateway.routes.children import children_in_patch
+from holdfast.gateway.routes.view import Children, children_in, children_of, state_view
 from holdfast.gateway.wire.sessions import StatePatch, StateView
-from holdfast.store import Store
 from holdfast.store.engine import Tx
 from holdfast.store.reading import Head, existing_head
 from holdfast.store.shares import Length
 from holdfast.store.state import Kept, kept
 from holdfast.store.state_merge import EMPTY
 
-OURS = frozenset({"sessionId", "version", "expectedVersion"})
-CHILDREN = frozenset({"goals", "agents"})
+CHILDREN = ("goals", "agents")
+OURS = frozenset({"sessionId", "version", "expectedVersion", *CHILDREN})
 SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "goalsOmitted", "agentsOmitted", "sessionId", "version"))
 """Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
 
@@ -76,14 +76,16 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         body = await read_body(request, _members)
         if body.get("sessionId", session_id) != session_id:
             raise InvalidInput(f"the body is the state of another session, {body['sessionId']!r:.80}")
+        patch = shaped(body, StatePatch)
         try:
             state = await store.state.merge(
                 session_id,
-                await without_ours(store, session_id, body),
-                expected_version=shaped(body, StatePatch).expected_version,
+                {name: value for name, value in body.items() if name not in OURS},
+                expected_version=patch.expected_version,
                 idempotency_key=key_of(idempotency_key),
                 create=create,
                 check=check if conditions.any else None,
+                children=children_in_patch(patch, [body.get(name) for name in CHILDREN]),
             )
         except StaleState as stale:
             children = await children_of(store, session_id)
@@ -108,13 +110,3 @@ def shown(session_id: str, state: Kept, children: Children) -> Answer:
 def not_modified(tag: str) -> Response:
     """The answer to a reader that has it already."""
     return Response(status_code=304, headers={"ETag": tag})
-
-
-async def without_ours(store: Store, session_id: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The members of a body that are the document's."""
-    ours: dict[str, Any] = {}
-    if not body.keys().isdisjoint(CHILDREN):
-        ours = dict(children_view(await children_of(store, check_session_id(session_id))))
-    return {
-        name: value for name, value in body.items() if name not in OURS and not (name in ours and value == ours[name])
-    }

@@ -75,9 +75,24 @@ async def children_of(store: Store, session_id: str) -> Children:
 
 
 def state_view(session_id: str, version: int, document: dict[str, Any], children: Children) -> dict[str, Any]:
-    """The state as clients see it. Members of the document that have our names give way, unless ours say nothing."""
-    shown = {name: found for name, found in children_view(children).items() if found or name not in document}
+    """The state as clients see it. Members of the document that have our names give way.
+
+    Older gateways kept the goals and sub-agents of a patch in the document: those that are not the session's own are
+    shown after them, so that none disappears.
+    """
+    shown = children_view(children)
+    for name, id_name in (("goals", "goalId"), ("agents", "agentId")):
+        ours = {child[id_name] for child in shown[name]}
+        kept = document.get(name)
+        if isinstance(kept, msgspec.Raw):
+            kept = strict_json.parse_own(bytes(kept))
+        shown[name] += [each for each in kept if _name_of(each, id_name) not in ours] if isinstance(kept, list) else []
     return {**document, **shown, "sessionId": session_id, "version": version}
+
+
+def _name_of(kept: Any, id_name: str) -> str | None:
+    found = (kept.get(id_name) or kept.get("id")) if isinstance(kept, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def children_view(children: Children) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from holdfast.gateway.wire.types import Document, SessionId, Time
+from holdfast.gateway.wire.types import Body, Document, SessionId, Time
 
 Limit = Annotated[int, Meta(ge=0, le=2**53)]
 
@@ -58,7 +58,7 @@ class ImportedView(Struct, rename="camel"):
     keys_taken: list[str]
 
 
-class Verify(Struct):
+class Verify(Body):
     """Which sessions to verify; null is all of them."""
 
     sessions: list[SessionId] | None = None
@@ -79,7 +79,7 @@ class VerifyLine(Struct, rename="camel", omit_defaults=True):
     bad: int | None = None
 
 
-class RetentionOrder(Struct, rename="camel"):
+class RetentionOrder(Body):
     """How old, how many, how much sessions may be; null sets no limit. `dryRun` deletes nothing."""
 
     max_age_ms: Limit | None = None
@@ -105,7 +105,7 @@ class RetentionView(Struct):
     deleted: list[str]
 
 
-class BackupOrder(Struct):
+class BackupOrder(Body):
     """Where to write a backup: an absolute path on the gateway's machine, where nothing is yet."""
 
     path: Annotated[str, Meta(extra_json_schema={"pattern": r"^/[^\u0000]*$"})]
@@ -139,7 +139,7 @@ class ArchiveList(Struct):
     cursor: str | None
 
 
-class PurgeOrder(Struct, rename="camel"):
+class PurgeOrder(Body):
     """Which archives to remove for good: of these sessions, or of all that were deleted so long ago."""
 
     sessions: list[SessionId] | None = None
