@@ -14,7 +14,7 @@ from tests.support.children import spawn
 from tests.support.disks import RESERVE, Ballast, drop_ballast, fill, small_disk, sqlite_store, write_until_full
 from tests.support.history import History, violations
 from tests.support.material import numbered, values
-from tests.support.steps import Meanwhile, rows, run
+from tests.support.steps import HALF_DONE, Meanwhile, rows, run
 
 from holdfast.core.errors import StorageFull
 from holdfast.store import NewEvent, Store, arrivals, open_store
@@ -203,12 +203,6 @@ async def test_chores_that_make_room_go_on_and_others_wait_without_a_word(
         "the store is short of room: only deletions go on",
         "the store has room again",
     ]
-
-
-HALF_DONE = """
-    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
-    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
-    SELECT digest FROM attachments"""
 
 
 async def leave_half_done(store: Store) -> None:

@@ -21,6 +21,12 @@ class HoldfastError(Exception):
             self.hint = hint
         self.details = details
 
+    def after(self, done: str, **details: Any) -> None:
+        """Say what was done before the error came, and stays done."""
+        self.message = f"{self.message}; {done} before that"
+        self.args = (self.message,)
+        self.details |= details
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.hint, self.details)
 
