@@ -84,8 +84,9 @@ async def test_retention_that_is_cut_short_names_what_it_deleted(store: Store) -
 async def test_retention_that_did_nothing_fails_as_it_is(store: Store) -> None:
     await store.append("a", numbered(1))
     plan = await store.retention.plan(Policy(max_sessions=0))
-    with pytest.raises(StorageFull, match="^trouble$") as failed:
+    with pytest.raises(StorageFull) as failed:
         await troubled(store.retention, 0).run(plan)
+    assert failed.value.message == "trouble"
     assert "deleted" not in failed.value.details
 
 

@@ -21,7 +21,7 @@ from holdfast.a2a.server import A2AServer
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
-from holdfast.store.lock import StoreLock
+from holdfast.store.lock import Claim, StoreLock
 
 if TYPE_CHECKING:
     import uvicorn
@@ -70,13 +70,13 @@ def serve(
             resume=resume,
             guard=UrlGuard(allow_push),
         )
-        asyncio.run(_serve(make, folder, listener, grace_seconds))
+        asyncio.run(_serve(make, folder, lock.claim(here), listener, grace_seconds))
 
 
 async def _serve(
-    make: Callable[[Store], A2AServer], folder: Path, listener: socket.socket, grace_seconds: float
+    make: Callable[[Store], A2AServer], folder: Path, claim: Claim, listener: socket.socket, grace_seconds: float
 ) -> None:
-    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
+    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db", claim=claim) as store:
         a2a = make(store)
         await a2a.start(alone=True)
         await web_server(a2a, grace_seconds).serve(sockets=[listener])

@@ -25,7 +25,7 @@ from holdfast.core.ids import check_session_id, check_tenant
 if TYPE_CHECKING:
     import httpx2
 
-    from holdfast.store.lock import StoreLock
+    from holdfast.store.lock import Claim, StoreLock
 
 QUICK_SECONDS = 30.0
 CLOSE_SECONDS = 0.5
@@ -159,7 +159,7 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
 
     path = sqlite_path(where.store_url)
     if path is None:
-        async with _own(where, writes=writes) as service:
+        async with _own(where, None, writes=writes) as service:
             yield service
         return
     if not path.exists() and not creates:
@@ -169,11 +169,12 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
     try:
         with contextlib.ExitStack() as stack:
             lock = await _locked(stack, path)
+            claim = lock.claim()
             if not writes:
                 stack.close()
             else:
                 lock.say({"pid": os.getpid(), "command": True})
-            async with _own(where, writes=writes) as service:
+            async with _own(where, claim, writes=writes) as service:
                 yield service
     except StoreInUse as held:
         url = held.details.get("url")
@@ -200,14 +201,14 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
+async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.own_gateway import private_folder, serving_on
     from holdfast.store import open_store
     from holdfast.store.store import DEFAULT_TENANT
 
     tenant = DEFAULT_TENANT if where.tenant is None else where.tenant
-    async with await open_store(where.store_url, tenant=tenant, read_only=not writes) as store:
+    async with await open_store(where.store_url, tenant=tenant, read_only=not writes, claim=claim) as store:
         if writes and store.engine.name == "sqlite":
             await store.declare_all_dead()
         with private_folder() as folder:

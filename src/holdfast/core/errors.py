@@ -179,6 +179,13 @@ class StoreFailed(HoldfastError):
     hint = "stop the process, look at the disk, start again: what was acknowledged is there"
 
 
+class StoreTaken(StoreFailed):
+    """Another server has taken over the store; this one acknowledges nothing more."""
+
+    code = "store_taken"
+    hint = "stop this server: what it acknowledged is in the store, which the other one serves"
+
+
 class OutcomeUnknown(HoldfastError):
     """The write may or may not have happened."""
 
@@ -227,7 +234,7 @@ class SchemaUnknown(HoldfastError):
 
 
 class StoreInUse(HoldfastError):
-    """Another gateway holds the data folder."""
+    """Another server holds the data folder, or owns the store."""
 
     code = "store_in_use"
     status = 409

@@ -1,4 +1,4 @@
-"""A gateway as a process: lock, socket, store, agent, server; and all of that again, backwards, on SIGTERM.
+"""A gateway as a process: socket, lock, store, agent, server; and all of that again, backwards, on SIGTERM.
 
 The stop is in order: not ready, live feeds get their close, requests under way are answered, turns end or are left
 for the next start, the lanes drain, the lock is released, exit code 0.
@@ -36,8 +36,10 @@ from holdfast.gateway.operations import logs, timers
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.timers import Served, Timers
+from holdfast.gateway.traces import Traces
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
+from holdfast.store.urls import sqlite_path
 
 if TYPE_CHECKING:
     from holdfast.a2a.card import Form
@@ -119,20 +121,37 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     make_room(options.limits.max_connections)
     share_pools()
-    with StoreLock(options.lock_path) as lock, logs.writing(options.log_folder, options.logs) as log_writer:
+    traces = Traces(options.data, sqlite_path(options.store_url), options.lock_path, options.log_folder)
+
+    def served(started: Started) -> None:
+        traces.served = True
+        announce(started)
+
+    with (
+        listen(options.host, options.port) as listener,
+        StoreLock(options.lock_path) as lock,
+        traces.removed_unless_served(),
+        logs.writing(options.log_folder, options.logs) as log_writer,
+    ):
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(options, lock, log_writer, announce))
+            runner.run(_serve(options, lock, listener, log_writer, served))
 
 
-async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, announce: Callable[[Started], None]) -> None:
+async def _serve(
+    options: Options,
+    lock: StoreLock,
+    listener: socket.socket,
+    log_writer: LogWriter,
+    announce: Callable[[Started], None],
+) -> None:
     local = secrets.token_urlsafe()
+    url = url_of(options.host, listener)
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(await open_store(options.store_url))
+        claim = lock.claim(url) if options.alone else None
+        store = await stack.enter_async_context(await open_store(options.store_url, claim=claim))
         public_host = options.host if is_public(options.host) else None
         authority = await options.admission.authority(store, local, public_host)
-        listener = stack.enter_context(listen(options.host, options.port))
-        url = url_of(options.host, listener)
         lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now()), "token": local})
         gateway = Gateway(store, options.data.resolve(), authority)
         gateway.log, gateway.address, gateway.agents = log_writer, url, [AGENT]

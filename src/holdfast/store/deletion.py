@@ -2,7 +2,8 @@
 
 One transaction ends the session: its last event says so, its id answers SessionGone from then on, its keys are free,
 and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment. The
-session is deleted by then, so trouble with the move is nobody's failure: what is left of it is a chore. The event that says that it was deleted stays where it is, for the feeds.
+session is deleted by then, so trouble with the move is nobody's failure: what is left of it is a chore.
+The event that says that it was deleted stays where it is, for the feeds.
 """
 
 from contextlib import suppress

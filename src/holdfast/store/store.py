@@ -1,12 +1,13 @@
 """An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, StoreFailed, StoreUnavailable
+from holdfast.core.errors import HoldfastError, InvalidInput, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store import arrivals
 from holdfast.store.agents import SubAgents
@@ -31,6 +32,7 @@ from holdfast.store.indexing import index_chore
 from holdfast.store.keys import Keys
 from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
+from holdfast.store.lock import Claim
 from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
 from holdfast.store.part import session_lock
@@ -85,11 +87,11 @@ class Machinery:
         """Run a read over one snapshot."""
         return self.readers.run(run)
 
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         for lane in self.lanes:
             if lane.failure is not None:
-                return StoreFailed(lane.failure.message)
+                return copy.copy(lane.failure)
         return None
 
     def close(self) -> None:
@@ -148,7 +150,7 @@ class Store:
         return self._machinery.engine
 
     @property
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         return self._machinery.failure()
 
@@ -297,13 +299,17 @@ async def open_store(
     clock: Clock | None = None,
     ids: IdSource | None = None,
     read_only: bool = False,
+    claim: Claim | None = None,
 ) -> Store:
-    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`."""
+    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
+
+    With a `claim`, as the one server of a SQLite store: StoreInUse if it has another.
+    """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only)
+        engine = open_engine(url, clock, read_only=read_only, claim=claim)
         return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text)))
 
     machinery = await asyncio.to_thread(start)

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 from holdfast.core import Clock
 from holdfast.core.errors import InvalidInput
 from holdfast.store.engine import Engine
+from holdfast.store.lock import Claim
 
 HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
 
@@ -17,13 +18,14 @@ def sqlite_path(url: str) -> Path | None:
     return None
 
 
-def open_engine(url: str, clock: Clock, *, read_only: bool = False) -> Engine:
-    """The engine behind a URL, open and migrated; read-only: never changes anything."""
+def open_engine(url: str, clock: Clock, *, read_only: bool = False, claim: Claim | None = None) -> Engine:
+    """The engine behind a URL, open and migrated; read-only: never changes anything; with a claim, a SQLite file's
+    only server."""
     path = sqlite_path(url)
     if path is not None:
         from holdfast.store.sqlite import SqliteEngine
 
-        return SqliteEngine(path, clock, read_only=read_only)
+        return SqliteEngine(path, clock, read_only=read_only, claim=claim)
     if url.startswith(("postgresql://", "postgres://")):
         from holdfast.store.postgres import PostgresEngine
 

@@ -7,6 +7,7 @@ import apsw
 
 from holdfast.core import TimeOrderedIds
 from holdfast.core.errors import Corrupt, InvalidInput
+from holdfast.store.sqlite.owner import forget_owner
 
 STEP_PAGES = 2_000
 
@@ -67,5 +68,6 @@ def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
                 pages.step(STEP_PAGES)
                 told(pages.page_count - pages.remaining, pages.page_count)
         made.execute("PRAGMA journal_mode=DELETE")  # one file, that needs no log beside it
+        forget_owner(made)
     finally:
         made.close()
