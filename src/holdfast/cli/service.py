@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 QUICK_SECONDS = 30.0
 CLOSE_SECONDS = 0.5
 """Who leaves a feed does not read what is under way to the end, and so may never see that the other has closed it."""
+LAST_PORT = 65_535
 MAX_MESSAGE = 64 * 1024 * 1024
 AGAIN_SECONDS = 0.5
 TENANT = "Holdfast-Tenant"
@@ -66,7 +67,7 @@ class Service:
         with self._said():
             answer = await self._http.request(
                 method,
-                path,
+                as_text(path),
                 params=_params(query),
                 content=content,
                 headers=headers,
@@ -83,7 +84,7 @@ class Service:
         headers = {"Content-Type": media} if content is not None else {}
         with self._said():
             async with self._http.stream(
-                method, path, params=_params(query), content=content, headers=headers, timeout=None
+                method, as_text(path), params=_params(query), content=content, headers=headers, timeout=None
             ) as answer:
                 if answer.status_code >= 400:
                     _refuse(answer.status_code, await answer.aread())
@@ -235,7 +236,7 @@ async def _client(
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
         parsed = httpx2.URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    if parsed.scheme not in {"http", "https"} or not parsed.host or not 0 < (parsed.port or 1) <= LAST_PORT:
         raise InvalidInput(f"{url!r:.200} is not a gateway's URL", hint="for example http://127.0.0.1:9000")
     transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -262,10 +263,11 @@ def at(path: str, session_id: str) -> str:
 
 def _params(query: dict[str, Any]) -> dict[str, list[str]]:
     found = {name.rstrip("_"): value if isinstance(value, (list, tuple)) else [value] for name, value in query.items()}
-    return {name: [_text(value) for value in values if value is not None] for name, values in found.items()}
+    return {name: [as_text(value) for value in values if value is not None] for name, values in found.items()}
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """The value as it is sent; InvalidInput if it is no text."""
     try:
         return str(value).encode().decode()
     except UnicodeEncodeError:

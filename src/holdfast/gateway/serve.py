@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import uvicorn
 
@@ -30,15 +29,16 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import Limits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
-from holdfast.gateway.folder import SQLITE, sqlite_url
+from holdfast.gateway.folder import sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import logs, timers
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
+from holdfast.gateway.operations.presence import present
 from holdfast.gateway.operations.timers import Served, Timers
-from holdfast.gateway.traces import Traces
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
+from holdfast.store.traces import Traces
 from holdfast.store.urls import sqlite_path
 
 if TYPE_CHECKING:
@@ -91,14 +91,13 @@ class Options:
     @property
     def alone(self) -> bool:
         """Whether the lock makes this the store's only gateway."""
-        return self.store_url.startswith(SQLITE)
+        return sqlite_path(self.store_url) is not None
 
     @property
     def lock_path(self) -> Path:
         """The lock: beside the store's file, so that two data folders cannot share it; else in the data folder."""
-        if not self.alone:
-            return self.data / "holdfast.lock"
-        return lock_path(Path(unquote(self.store_url.removeprefix(SQLITE))))
+        path = sqlite_path(self.store_url)
+        return self.data / "holdfast.lock" if path is None else lock_path(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +115,23 @@ class Started:
 
 def serve(options: Options, announce: Callable[[Started], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT; a HoldfastError if it cannot start."""
+    database = sqlite_path(options.store_url)
     if is_public(options.host):
-        options.admission.refuse_open(options.host)
+        options.admission.refuse_open(options.host, new=database is not None and not database.exists())
     sys.setswitchinterval(SWITCH_SECONDS)
     make_room(options.limits.max_connections)
     share_pools()
-    traces = Traces(options.data, sqlite_path(options.store_url), options.lock_path, options.log_folder)
+    folders = (options.data, options.workspace)
+    traces = Traces(options.lock_path, database=database, folders=folders, logs=options.log_folder)
 
     def served(started: Started) -> None:
-        traces.served = True
+        traces.kept = True
         announce(started)
 
     with (
         listen(options.host, options.port) as listener,
         StoreLock(options.lock_path) as lock,
-        traces.removed_unless_served(),
+        traces.removed_unless_kept(),
         logs.writing(options.log_folder, options.logs) as log_writer,
     ):
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -181,6 +182,8 @@ async def _serve(
             limits=options.limits,
             logs=options.logs,
         )
+        if not options.alone:
+            await stack.enter_async_context(present(store, url))
         served = Served(store, options.store_url, options.alone)
         gateway.timers = await stack.enter_async_context(
             timers.running(options.timers, served, options.data, gateway.stopping)

@@ -77,7 +77,7 @@ class StoreLock:
 
 def lock_path(store: Path) -> Path:
     """Where the lock of a store's file is: beside it, so that two data folders cannot share the store."""
-    return store.resolve().with_suffix(".lock")
+    return Path(os.path.realpath(store)).with_suffix(".lock")  # which, unlike resolve, never fails
 
 
 def holder_of(path: Path) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, 
 from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
+from holdfast.store.servers import Servers
 from holdfast.store.sessions import Sessions
 from holdfast.store.state import States
 from holdfast.store.sweep import sweep_step
@@ -139,6 +140,7 @@ class Store:
         self.tokens = Tokens(*parts)
         self.audit = Audit(*parts)
         self.duties = Duties(*parts)
+        self.servers = Servers(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
         self.moments = Moments(machinery.engine, machinery)

@@ -12,10 +12,17 @@ HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file behind a SQLite URL; None if the URL is another engine's."""
-    if url.startswith("sqlite:///") and len(url) > len("sqlite:///") and "?" not in url:
-        return Path(unquote(url.removeprefix("sqlite:///")))
-    return None
+    """The file behind a SQLite URL; None if the URL is another engine's, InvalidInput if SQLite has no such names."""
+    if not url.startswith("sqlite:///") or len(url) == len("sqlite:///") or "?" in url:
+        return None
+    name = unquote(url.removeprefix("sqlite:///"), errors="surrogateescape")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name!r:.200} is not a name in UTF-8", hint="rename the file or the folder") from None
+    if "\0" in name:
+        raise InvalidInput(f"{name!r:.200} is not the name of a file", hint=HINT)
+    return Path(name)
 
 
 def open_engine(url: str, clock: Clock, *, read_only: bool = False, claim: Claim | None = None) -> Engine:

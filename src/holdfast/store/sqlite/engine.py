@@ -20,6 +20,7 @@ from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.lock import Claim
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite import backup
+from holdfast.store.sqlite.backup import APPLICATION_ID
 from holdfast.store.sqlite.gate import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
@@ -29,8 +30,6 @@ from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
 from holdfast.store.sqlite.versions import Versions
 from holdfast.store.sqlite.writer import SqliteWriter
-
-APPLICATION_ID = 0x486F6C64  # "Hold"
 
 
 class SqliteEngine:

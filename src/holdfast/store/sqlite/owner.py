@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -68,7 +68,7 @@ class Owner:
     """This process as the owner of a store, once it has taken it."""
 
     def __init__(self, path: Path, claim: Claim, clock: Clock) -> None:
-        self._path = path.resolve()
+        self._path = Path(os.path.realpath(path))
         self._claim = claim
         self._clock = clock
         self._here = this_process()
@@ -188,7 +188,8 @@ def _look(connect: Connect) -> Row | None:
 
 
 def _row(connection: apsw.Connection) -> Row:
-    return Row(*connection.execute(GET).fetchall()[0])
+    found: tuple[Any, ...] = connection.execute(GET).fetchall()[0]
+    return Row(*found)
 
 
 def _inode(path: Path) -> int:

@@ -1,10 +1,10 @@
 -- The servers that share a store, and until when they are taken to live.
 
 CREATE TABLE servers (
-  server     text   PRIMARY KEY,
-  url        text   NOT NULL,
-  host       text   NOT NULL,
-  pid        bigint NOT NULL,
-  started_at bigint NOT NULL,
-  expires_at bigint NOT NULL
+  server     TEXT COLLATE "C" PRIMARY KEY,
+  url        TEXT   NOT NULL,
+  host       TEXT   NOT NULL,
+  pid        BIGINT NOT NULL,
+  started_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
 );
