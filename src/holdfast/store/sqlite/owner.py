@@ -74,6 +74,7 @@ class Owner:
         self._here = this_process()
         self._last: Row | None = None
         self._number: int | None = None
+        self._ask: Callable[[str], apsw.Cursor] | None = None
         self._next_beat = 0.0
 
     def await_turn(self, connect: Connect) -> None:
@@ -105,11 +106,12 @@ class Owner:
         about = (self._claim.url, str(self._path), _inode(self._path), self._claim.inode)
         connection.execute(TAKE, (self._clock.now(), *about, *self._here))
         self._number = found.number + 1
+        self._ask = connection.cursor().execute  # once per commit, and a new cursor costs as much again
         self._next_beat = time.monotonic() + BEAT_SECONDS
 
     def check(self, connection: apsw.Connection) -> None:
         """StoreTaken, and the transaction is taken back, if another server has the store by now."""
-        if self._number is None or connection.execute(NUMBER).get == self._number:
+        if self._number is None or self._ask is None or self._ask(NUMBER).get == self._number:
             return
         found = _row(connection)
         connection.execute("ROLLBACK")
