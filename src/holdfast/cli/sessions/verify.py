@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli import show
 from holdfast.cli.columns import plain, table
-from holdfast.cli.errors import asks, problem_of
+from holdfast.cli.errors import problem_of, says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.where import Where, somewhere
 from holdfast.core import HoldfastError
@@ -43,7 +43,7 @@ class Report:
 @click.command()
 @click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
 @somewhere
-@asks
+@says_errors
 def verify(where: Where, as_json: bool, session_ids: tuple[str, ...]) -> None:
     """Derive sessions again from their logs, and compare: all of them, or those that are named.
 
