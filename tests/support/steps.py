@@ -16,6 +16,12 @@ from holdfast.store.shares import Length
 SHORT = 7
 """A step's events, so that a log of fifty takes many."""
 
+HALF_DONE = """
+    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
+    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
+    SELECT digest FROM attachments"""
+"""What is on its way in or out, or to be removed."""
+
 
 @pytest.fixture
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
-from holdfast.store.lock import StoreLock
+from holdfast.store.lock import Claim, StoreLock
 
 if TYPE_CHECKING:
     import uvicorn
@@ -102,7 +102,7 @@ def serve(
             )
             said = f"{name} serves A2A at {here}, its data in {folder}"
             front = partial(web_server, grace_seconds=grace_seconds, version=version, hosts=hosts, said=said)
-            asyncio.run(_serve(make, front, folder, listener))
+            asyncio.run(_serve(make, front, folder, lock.claim(here), listener))
     except StoreInUse as error:
         _end(error.message, "stop that server, or give serve() another data folder")
     except HoldfastError as error:
@@ -135,9 +135,10 @@ async def _serve(
     make: Callable[[Store], A2AServer],
     front: "Callable[[A2AServer], uvicorn.Server]",
     folder: Path,
+    claim: Claim,
     listener: socket.socket,
 ) -> None:
-    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
+    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db", claim=claim) as store:
         a2a = make(store)
         await a2a.start(alone=True)
         await front(a2a).serve(sockets=[listener])

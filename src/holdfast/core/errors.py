@@ -21,6 +21,12 @@ class HoldfastError(Exception):
             self.hint = hint
         self.details = details
 
+    def after(self, done: str, **details: Any) -> None:
+        """Say what was done before the error came, and stays done."""
+        self.message = f"{self.message}; {done} before that"
+        self.args = (self.message,)
+        self.details |= details
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.hint, self.details)
 
@@ -180,6 +186,13 @@ class StoreFailed(HoldfastError):
     hint = "stop the process, look at the disk, start again: what was acknowledged is there"
 
 
+class StoreTaken(StoreFailed):
+    """Another server has taken over the store; this one acknowledges nothing more."""
+
+    code = "store_taken"
+    hint = "stop this server: what it acknowledged is in the store, which the other one serves"
+
+
 class OutcomeUnknown(HoldfastError):
     """The write may or may not have happened."""
 
@@ -235,7 +248,7 @@ class MissingExtra(HoldfastError):
 
 
 class StoreInUse(HoldfastError):
-    """Another gateway holds the data folder."""
+    """Another server holds the data folder, or owns the store."""
 
     code = "store_in_use"
     status = 409

@@ -1,10 +1,11 @@
 """Archives: what was deleted, readable until it is purged."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import Event, strict_json
+from holdfast.core import Event, HoldfastError, strict_json
 from holdfast.core.chain import GENESIS
 from holdfast.core.errors import Corrupt, InvalidInput, NotFound
 from holdfast.core.ids import check_session_id
@@ -119,24 +120,29 @@ class Archives(Part):
             raise Corrupt(f"the archive of session {session_id!r} does not end as it should", seq=after)
 
     async def purge(self, session_id: str, *, progress: Progress | None = None) -> Archived:
-        """Remove an archive's events for good, in steps; its id stays taken."""
+        """Remove an archive's events for good; its id stays taken. The first write decides, and what the steps after
+        it leave is a chore."""
         archived = await self.get(session_id)
         now = self.clock.now()
 
-        def begin(tx: Tx) -> None:
+        def begin(tx: Tx) -> Archived:
             if tx.one(LEFT, archived.session_no, archived.events) != (0,):
                 raise InvalidInput(f"session {session_id!r} is still on its way to the archive", hint="try again soon")
             tx.run(PURGING, archived.session_no, now, b"{}")
             tx.run(DROP_USES, archived.session_no)
             ask_scrub(tx, self.engine.text, "event_text")
+            marked = get_archive(tx, self.tenant, session_id)
+            assert marked is not None
+            return marked
 
-        await self.write(session_id, begin, makes_room=True)
-        while left := await self.write(
-            session_id, lambda tx: purge(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
-        ):
-            if progress is not None:
-                progress(left, archived.events)
-        return await self.get(session_id)
+        purged = await self.write(session_id, begin, makes_room=True)
+        with suppress(HoldfastError):
+            while left := await self.write(
+                session_id, lambda tx: purge(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
+            ):
+                if progress is not None:
+                    progress(left, archived.events)
+        return purged
 
     def _page(self, tx: Tx, archived: Archived, after: int) -> Sequence[Row]:
         wanted = min(PAGE, archived.events - after)

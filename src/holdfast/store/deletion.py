@@ -1,11 +1,14 @@
 """Deleting a session: it is archived first.
 
 One transaction ends the session: its last event says so, its id answers SessionGone from then on, its keys are free,
-and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment;
-an interrupted move goes on as a chore. The event that says that it was deleted stays where it is, for the feeds.
+and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment. The
+session is deleted by then, so trouble with the move is nobody's failure: what is left of it is a chore.
+The event that says that it was deleted stays where it is, for the feeds.
 """
 
-from holdfast.core import strict_json, types
+from contextlib import suppress
+
+from holdfast.core import HoldfastError, strict_json, types
 from holdfast.core.errors import Conflict, LegalHold
 from holdfast.core.ids import check_session_id
 from holdfast.store import arrivals, push_configs, task_texts
@@ -96,16 +99,21 @@ class Deletion(Part):
             return made
 
         archived = await self.write(session_id, end, makes_room=True)
-        moved = 0
-        while True:
+        with suppress(HoldfastError):
+            await self._move(archived, progress)
+        return archived
+
+    async def _move(self, archived: Archived, progress: Progress | None) -> None:
+        left = archived.events + 1
+        while left:
             left = await self.write(
-                session_id, lambda tx: move(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
+                archived.session_id,
+                lambda tx: move(tx, archived.session_no),
+                arrivals.STEP_EVENTS,
+                makes_room=True,
             )
-            moved = archived.events - left
             if progress is not None:
-                progress(moved, archived.events)
-            if not left:
-                return archived
+                progress(archived.events - left, archived.events)
 
 
 def _is_leased(tx: Tx, session_no: int) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from holdfast.core import Event, strict_json, types
+from holdfast.core import Event, HoldfastError, strict_json, types
 from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
 from holdfast.core.ids import check_session_id
 from holdfast.store import task_texts
@@ -96,7 +96,8 @@ class Erasure(Part):
     async def erase(self, session_id: str, seqs: Iterable[int], *, reason: str, everywhere: bool = False) -> Erased:
         """Remove what these events say; with `everywhere` also from forks and archives.
 
-        LegalHold, and nothing is erased, if the session, or with `everywhere` a copy, is held.
+        LegalHold, and nothing is erased, if the session, or with `everywhere` a copy, is held. Any other error names in
+        its details the sessions in which they were `erased` before it; erasing again goes on with the rest.
         """
         check_session_id(session_id)
         chosen = _check_seqs(seqs)
@@ -110,16 +111,23 @@ class Erasure(Part):
         if everywhere and copies.held:
             raise LegalHold(f"a copy is under legal hold in {', '.join(copies.held)}", sessions=copies.held)
         await self._erase(session_id, chosen, reason)
-        while True:  # a fork that was shown meanwhile is a copy too; one still to be shown is refused
-            copies = await self.workers.read(lambda tx: self._copies(tx, head, targets))
-            if not everywhere or not (copies.live or copies.archived):
-                named = tuple(sorted(name for name, _ in copies.archived))
-                return Erased(session_id, chosen, tuple(sorted(copies.live)), named)
-            for other, places in copies.live.items():
-                with contextlib.suppress(SessionGone):  # it is found in the archive next
-                    await self._erase(other, tuple(place.seq for place in places), reason)
-            for (other, session_no), places in copies.archived.items():
-                await self._erase_archived(other, session_no, places)
+        done = [session_id]
+        try:
+            while True:  # a fork that was shown meanwhile is a copy too; one still to be shown is refused
+                copies = await self.workers.read(lambda tx: self._copies(tx, head, targets))
+                if not everywhere or not (copies.live or copies.archived):
+                    named = tuple(sorted(name for name, _ in copies.archived))
+                    return Erased(session_id, chosen, tuple(sorted(copies.live)), named)
+                for other, places in copies.live.items():
+                    with contextlib.suppress(SessionGone):  # it is found in the archive next
+                        await self._erase(other, tuple(place.seq for place in places), reason)
+                        done.append(other)
+                for (other, session_no), places in copies.archived.items():
+                    await self._erase_archived(other, session_no, places)
+                    done.append(other)
+        except HoldfastError as error:
+            error.after(f"it was erased in {', '.join(done[:5])}", erased=done)
+            raise
 
     async def _erase(self, session_id: str, seqs: tuple[int, ...], reason: str) -> None:
         event = self.own_event(types.EVENTS_ERASED, {"seqs": list(seqs), "reason": reason})

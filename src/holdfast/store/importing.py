@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.core import Event, Route, strict_json, types
+from holdfast.core import Event, HoldfastError, Route, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
@@ -62,15 +62,23 @@ class Importing(Part):
         """Import everything that an archive holds; BadArchive or Conflict before anything is written.
 
         Only a task whose id another session here has is found later, when its session is to be shown: that one is
-        not imported, and those before it are, whole.
+        not imported, and those before it are, whole. So they are if the store fails half-way: the error names in its
+        details what was `imported`, and importing again goes on with the rest.
         """
         reader = await asyncio.to_thread(ArchiveReader, path)
         with reader:
             await asyncio.to_thread(check, reader)
-            return await self._import(reader, told)
+            done = Imported()
+            try:
+                await self._import(reader, told, done)
+            except HoldfastError as error:
+                if done.sessions:
+                    were = "session was" if len(done.sessions) == 1 else "sessions were"
+                    error.after(f"{len(done.sessions)} {were} imported", imported=done.sessions)
+                raise
+            return done
 
-    async def _import(self, reader: ArchiveReader, told: Told | None) -> Imported:
-        done = Imported()
+    async def _import(self, reader: ArchiveReader, told: Told | None, done: Imported) -> None:
         there = await self._there(reader)
         await self._check_memories(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
@@ -95,7 +103,6 @@ class Importing(Part):
                 lock,
             )
             done.memories += put
-        return done
 
     async def _there(self, reader: ArchiveReader) -> set[str]:
         """The sessions that are here already; Conflict if one is here with another log, or was deleted."""

@@ -1,12 +1,13 @@
 """An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, StoreFailed, StoreUnavailable
+from holdfast.core.errors import HoldfastError, InvalidInput, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store import arrivals
 from holdfast.store.agents import SubAgents
@@ -32,6 +33,7 @@ from holdfast.store.indexing import index_chore
 from holdfast.store.keys import Keys
 from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
+from holdfast.store.lock import Claim
 from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
 from holdfast.store.part import session_lock
@@ -42,6 +44,7 @@ from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, 
 from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
+from holdfast.store.servers import Servers
 from holdfast.store.sessions import Sessions
 from holdfast.store.shares import Length
 from holdfast.store.state import MAX_STATE, Documents, States
@@ -95,11 +98,11 @@ class Machinery:
         """Run a read over one snapshot, for a tenant or for the store itself."""
         return self.readers.run(run, length, tenant=tenant)
 
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         for lane in self.lanes:
             if lane.failure is not None:
-                return StoreFailed(lane.failure.message)
+                return copy.copy(lane.failure)
         return None
 
     def close(self) -> None:
@@ -163,6 +166,7 @@ class Store:
         self.tokens = Tokens(*parts)
         self.audit = Audit(*parts)
         self.duties = Duties(*parts)
+        self.servers = Servers(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
         self.moments = Moments(machinery.engine, workers)
@@ -174,7 +178,7 @@ class Store:
         return self._machinery.engine
 
     @property
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         return self._machinery.failure()
 
@@ -329,16 +333,18 @@ async def open_store(
     ids: IdSource | None = None,
     read_only: bool = False,
     max_state: int = MAX_STATE,
+    claim: Claim | None = None,
 ) -> Store:
     """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
 
-    `max_state` is how many bytes a session's state may have.
+    `max_state` is how many bytes a session's state may have. With a `claim`, as the one server of a SQLite store:
+    StoreInUse if it has another.
     """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only)
+        engine = open_engine(url, clock, read_only=read_only, claim=claim)
         chores = (*CHORES, index_chore(engine.text), *engine.chores)
         return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
 

@@ -22,10 +22,19 @@ class TimerView(Struct, rename="camel"):
     failures: int
 
 
+class ServerView(Struct, rename="camel"):
+    """A gateway that serves the store."""
+
+    url: str
+    host: str
+    pid: int
+    started_at: Time
+
+
 class StatusView(Struct, rename="camel"):
     """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
-    large the whole store is and what is done for all of it is told to operators. `store` has no password in it, and
-    `figures` are the engine's own."""
+    large the whole store is, what is done for all of it and which gateways share it is told to operators. `store` has
+    no password in it, and `figures` are the engine's own. A SQLite store has one gateway, and lists none."""
 
     version: str
     pid: int | None
@@ -45,6 +54,7 @@ class StatusView(Struct, rename="camel"):
     sessions: int
     events: int
     figures: Document
+    gateways: list[ServerView]
 
 
 class ImportedView(Struct, rename="camel"):

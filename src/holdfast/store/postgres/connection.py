@@ -89,7 +89,13 @@ def lock_number(name: str) -> int:
 
 def without_password(url: str) -> str:
     """The URL as it may be shown."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        url.encode()
+    except ValueError as error:
+        raise InvalidInput(
+            f"that is not a PostgreSQL URL: {error}", hint="for example postgresql://user@host/database"
+        ) from None
     user, at, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=user.split(":")[0] + at + host, query=""))
 
