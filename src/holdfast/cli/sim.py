@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from holdfast.cli.columns import plain
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
 
@@ -109,8 +110,9 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise click.ClickException(f"cannot listen on {host} port {port}: {error.strerror}") from None
+    except (OSError, UnicodeError, TypeError) as error:  # the last two are a host that is no name
+        why = getattr(error, "strerror", error)
+        raise click.ClickException(f"cannot listen on {plain(host)} port {port}: {why}") from None
 
 
 def _serve(listener: socket.socket, settings: "Settings") -> None:

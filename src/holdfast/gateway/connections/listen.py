@@ -39,6 +39,6 @@ def is_public(host: str) -> bool:
 def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise CannotListen(f"{host!r:.80} is not an address: {error.strerror}") from error
+    except (OSError, UnicodeError) as error:
+        raise CannotListen(f"{host!r:.80} is not an address: {getattr(error, 'strerror', error)}") from error
     return sorted((family, (str(address[0]), port)) for family, _, _, _, address in found)
