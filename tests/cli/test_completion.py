@@ -27,7 +27,7 @@ def test_the_script_is_printed(shell: str) -> None:
         ("holdfast sessions ", set(VERBS)),
         ("holdfast db re", {"restore"}),
         ("holdfast sessions rm --older", {"--older-than"}),
-        ("holdfast sessions export --layout ", {"archive", "files"}),
+        ("holdfast sessions export --layout ", {"archive", "files", "seed"}),
     ],
 )
 def test_bash_completes(line: str, expected: set[str]) -> None:
