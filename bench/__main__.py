@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    attacks,
     batch,
     bounded,
     busy_loop,
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "bounded": bounded.measure,
     "busy-loop": busy_loop.measure,
     "bystander": bystander.measure,
+    "attacks": attacks.measure,
     "http": http.measure,
     "http-token": http_token.measure,
     "http-batch": http_batch.measure,

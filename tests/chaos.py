@@ -5,6 +5,7 @@
     make chaos ARGS="kills"                          1,000 kills of the gateway under 32 retrying clients
     make chaos ARGS="feeds"                          100,000 events followed over 5,000 broken connections
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
+    make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
     make chaos ARGS="proofs"                         the bundled runtime proven 50 times
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
@@ -24,6 +25,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from tests.prove.prover import Proved, prove
+from tests.support.attacked import attack_for
 from tests.support.broken_feeds import follow_through_chaos
 from tests.support.following import follow_processes
 from tests.support.gateway_kills import Outcome, kill_gateways
@@ -147,6 +149,14 @@ def http(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     return outcome.violations
 
 
+def attacks(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """A mixture of attacks by one tenant until the time is up; what another had to suffer."""
+    say(f"attacks for {options.minutes:g} minutes, seed {seed}")
+    outcome = attack_for(root, options.minutes * 60, seed=seed)
+    say(str(outcome))
+    return outcome.wrong
+
+
 def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     """The whole catalogue on the bundled runtime, again and again, on both engines and over both wires; what failed.
 
@@ -177,7 +187,7 @@ def failed(proved: Proved) -> list[dict[str, Any]]:
     return [proof for proof in proved.summary["proofs"] if proof["verdict"] != "proven"]
 
 
-RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http, "proofs": proofs}
+RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http, "attacks": attacks, "proofs": proofs}
 
 
 def main() -> int:
@@ -186,7 +196,7 @@ def main() -> int:
         prog="make chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", nargs="?", default="rounds", choices=RUNS)
-    parser.add_argument("--minutes", type=float, default=2.0, help="how long rounds go on (default 2)")
+    parser.add_argument("--minutes", type=float, default=2.0, help="how long rounds or attacks go on (default 2)")
     parser.add_argument("--rounds", type=int, default=0, help="at most this many rounds")
     parser.add_argument("--kills", type=int, default=1_000, help="kills of the gateway (default 1,000)")
     parser.add_argument("--events", type=int, default=100_000, help="events to follow (default 100,000)")

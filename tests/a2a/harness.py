@@ -223,7 +223,8 @@ async def running(
     store: Store, handler: Handler, *, agent: str = "main", alone: bool = False, **more: Any
 ) -> AsyncIterator[Client]:
     """A server that runs, from start to stop."""
-    options: dict[str, Any] = {"agent": agent, "version": "1", "workspace": Path(), "url": "http://127.0.0.1:1"} | more
+    options: dict[str, Any] = {"agent": agent, "version": "1", "workspace": Path(), "url": "http://127.0.0.1:1"}
+    options |= {"reply_seconds": 0} | more
     server = A2AServer(store, handler, **options)
     await server.start(alone)
     async with listening(server) as client:

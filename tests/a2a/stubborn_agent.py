@@ -1,4 +1,5 @@
-"""An agent process for tests to kill: `wait` is never answered, anything else with what was heard before."""
+"""An agent process for tests to kill: `wait` is never answered, `half` only by half, anything else with what was heard
+before."""
 
 import asyncio
 import sys
@@ -9,7 +10,10 @@ from holdfast.a2a import Turn, serve
 
 async def stubborn(turn: Turn) -> AsyncIterator[str]:
     """Wait for ever, or say what was heard."""
-    if turn.text == "wait":
+    if turn.text == "half":
+        yield "half an "
+        yield "answer"
+    if turn.text in {"wait", "half"}:
         (turn.workspace / "waiting").touch()
         await asyncio.Event().wait()
     yield " | ".join([said.text for said in turn.history] + [turn.text])

@@ -1,5 +1,6 @@
 """The official client against `holdfast serve` itself: the bundled agent, behind tokens, in both versions."""
 
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -39,9 +40,11 @@ async def client(request: pytest.FixtureRequest, gateway: Running, token: list[s
         yield ClientFactory(ClientConfig(httpx_client=http)).create(parse_agent_card(card))
 
 
-def saying(text: str, message_id: str, context_id: str = "", *parts: a2a.Part) -> a2a.SendMessageRequest:
+def saying(text: str, context_id: str = "", *parts: a2a.Part) -> a2a.SendMessageRequest:
     words = [a2a.Part(text=text)] if text else []
-    message = a2a.Message(message_id=message_id, context_id=context_id, role=a2a.ROLE_USER, parts=[*words, *parts])
+    message = a2a.Message(
+        message_id=uuid.uuid4().hex, context_id=context_id, role=a2a.ROLE_USER, parts=[*words, *parts]
+    )
     return a2a.SendMessageRequest(message=message)
 
 
@@ -57,21 +60,21 @@ def words(task: a2a.Task) -> str:
 
 
 async def test_a_conversation_is_streamed_and_remembered(client: Client) -> None:
-    first = await answered(client, saying("Hi, my name is Ada.", "m1"))
-    second = await answered(client, saying("What's my name?", "m2", first.context_id))
+    first = await answered(client, saying("Hi, my name is Ada."))
+    second = await answered(client, saying("What's my name?", first.context_id))
     assert "Ada" in words(second)
     assert second.context_id == first.context_id
 
 
 async def test_a_file_is_sent_and_named(client: Client) -> None:
     file = a2a.Part(raw=b"the moon is far", filename="moon.txt", media_type="text/plain")
-    task = await answered(client, saying("", "m1", "", file))
+    task = await answered(client, saying("", "", file))
     assert "moon.txt" in words(task)
     assert task.history[0].parts[0].raw == b"the moon is far"
 
 
 async def test_a_turn_is_left_followed_again_and_cancelled(client: Client) -> None:
-    stream = client.send_message(saying("Think for 50 seconds.", "m1"))
+    stream = client.send_message(saying("Think for 50 seconds."))
     task = (await anext(stream)).task
     await stream.aclose()  # type: ignore[attr-defined]
     again = client.subscribe(a2a.SubscribeToTaskRequest(id=task.id))
@@ -86,7 +89,7 @@ async def test_nobody_talks_without_a_token_and_the_card_says_so(gateway: Runnin
     async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
         client = await ClientFactory(ClientConfig(httpx_client=http)).create_from_url(gateway.url)
         with pytest.raises(A2AClientError, match="401"):
-            await anext(client.send_message(saying("hi", "m1")))
+            await anext(client.send_message(saying("hi")))
         card = parse_agent_card((await http.get(gateway.url + CARD)).json())
     assert card.security_schemes["bearer"].http_auth_security_scheme.scheme == "Bearer"
     assert [list(needed.schemes) for needed in card.security_requirements] == [["bearer"]]

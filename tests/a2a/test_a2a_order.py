@@ -116,11 +116,13 @@ async def test_a_follow_up_by_task_alone_is_in_the_same_conversation(store: Stor
         [task_id] = await accepted(client, "one")
         await gate.seen(1)
         follow_up = await client.send("two", None, "m2", wait=False, taskId=task_id)
-        assert follow_up["contextId"] == "c"
+        assert (follow_up["id"], follow_up["contextId"]) == (task_id, "c")
         gate.let(2)
-        await client.ended(follow_up["id"])
+        assert words(await client.ended(task_id)) == "did one\ndid two"
         assert heard(gate.turns[1]) == [("user", "one"), ("agent", "did one")]
-        assert (await client.get(follow_up["id"]))["history"][0]["referenceTaskIds"] == [task_id]
+        await client.send("three", message_id="m3", wait=False)
+        await gate.seen(3)
+    assert heard(gate.turns[2]) == [("user", "one"), ("agent", "did one"), ("user", "two"), ("agent", "did two")]
 
 
 async def test_a_follow_up_must_fit_its_task(store: Store) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import Client, Conducted, running, sending, until, words
+from tests.a2a.harness import SECONDS, Client, Conducted, message, running, sending, until, words
 
 from holdfast.a2a import DataPart, FilePart, TextPart
-from holdfast.a2a.handler import InputRequired, Reply, Status
+from holdfast.a2a.handler import InputRequired, Rejected, Reply, Status
 from holdfast.a2a.wire import Artifact
 from holdfast.core import Lease, TaskState
 from holdfast.store import Store
@@ -173,3 +173,98 @@ async def test_what_no_handler_may_put_out_fails_the_task(store: Store) -> None:
         assert "TypeError" in task["status"]["message"]["parts"][0]["text"]
         agent.put(*([None] * 2))
         assert (await ask(client, "and now?", "m2"))["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+def streamed(client: Client, version: str, message_id: str = "m") -> Any:
+    """The stream of a message."""
+    if version == "0.3":
+        return client.stream("message/stream", message("hi", message_id=message_id), None)
+    return client.stream("SendStreamingMessage", sending("hi", message_id=message_id))
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_streamed_reply_is_one_message_and_no_task(store: Store, version: str) -> None:
+    agent = Conducted()
+    agent.put(Reply.of("just this"), None)
+    async with running(store, agent, reply_seconds=SECONDS) as client:
+        async with streamed(client, version) as stream:
+            (item,) = await stream.rest()
+        async with streamed(client, version) as stream:
+            assert await stream.rest() == [item], "delivered again it is the same"
+    reply = item if version == "0.3" else item["message"]
+    assert reply.get("kind", "message") == "message"
+    assert [part["text"] for part in reply["parts"]] == ["just this"]
+    assert len(agent.turns) == 1
+
+
+@pytest.mark.parametrize("before", ["words ", Status("a moment"), Artifact((TextPart("beside"),), "own")])
+async def test_a_reply_after_something_else_is_what_the_completed_task_says(store: Store, before: Any) -> None:
+    agent = Conducted()
+    agent.put(before, Reply.of("that is all"), None)
+    async with running(store, agent, reply_seconds=SECONDS) as client:
+        async with streamed(client, "1.0") as stream:
+            first, *_, last = await stream.rest()
+        assert last["statusUpdate"]["status"]["message"]["parts"] == [{"text": "that is all"}]
+        task = (await ask(client, "hi"))["task"]
+    assert task["id"] == first["task"]["id"]
+    assert task["status"]["message"]["parts"] == [{"text": "that is all"}]
+    assert ("artifacts" in task) == (not isinstance(before, Status))
+
+
+async def test_who_takes_its_time_to_reply_has_a_task(store: Store) -> None:
+    agent = Conducted()
+    async with running(store, agent, reply_seconds=0.01) as client, streamed(client, "1.0") as stream:
+        assert "task" in await stream.next()
+        agent.put(Reply.of("at last"), None)
+        rest = await stream.rest()
+    assert rest[-1]["statusUpdate"]["status"]["message"]["parts"] == [{"text": "at last"}]
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_handler_can_reject_a_task(store: Store, version: str) -> None:
+    agent = Conducted()
+    agent.put("I thought about it. ", Rejected("not that"), None)
+    async with running(store, agent) as client:
+        async with streamed(client, version) as stream:
+            last = (await stream.rest())[-1]
+        status = last["status"] if version == "0.3" else last["statusUpdate"]["status"]
+        assert status["state"] == ("rejected" if version == "0.3" else "TASK_STATE_REJECTED")
+        assert status["message"]["parts"][0]["text"] == "not that"
+        agent.put("yes", None)
+        await ask(client, "and this?", "m2")
+    assert [said.text for said in agent.turns[1].history] == ["hi", "I thought about it. ", "not that"]
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@pytest.mark.parametrize("ends", [None, InputRequired("more?"), Rejected("no")])
+async def test_the_last_piece_of_a_text_says_that_it_is(store: Store, version: str, ends: Any) -> None:
+    agent = Conducted()
+    agent.put("one ", "two", ends, None)
+    async with running(store, agent) as client, streamed(client, version) as stream:
+        items = await stream.rest()
+    pieces = [item.get("artifactUpdate", item) for item in items if "artifact" in item or "artifactUpdate" in item]
+    assert [bool(piece.get("lastChunk")) for piece in pieces] == [False, False, True]
+    assert [bool(piece.get("append")) for piece in pieces] == [False, True, True]
+    assert len({piece["artifact"]["artifactId"] for piece in pieces}) == 1
+    assert "".join(part["text"] for piece in pieces for part in piece["artifact"]["parts"]) == "one two"
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_handler_gets_what_the_message_and_its_request_say(store: Store, version: str) -> None:
+    agent = Conducted()
+    agent.put("yes", None)
+    more: dict[str, Any] = {"extensions": ["https://x.example/ext"], "metadata": {"of": "the message"}}
+    params = message("hi", **more) if version == "0.3" else sending("hi", **more)
+    params["metadata"] = {"of": "the request", "n": 1}
+    params.setdefault("configuration", {})["acceptedOutputModes"] = ["text/plain", "image/png"]
+    method = "message/send" if version == "0.3" else "SendMessage"
+    async with running(store, agent) as client:
+        answer = (await client.call(method, params, version))["result"]
+        (told,) = answer.get("task", answer)["history"]
+    (turn,) = agent.turns
+    assert turn.extensions == ("https://x.example/ext",)
+    assert turn.metadata == {"of": "the message"}
+    assert turn.request_metadata == {"of": "the request", "n": 1}
+    assert turn.accepted_output_modes == ("text/plain", "image/png")
+    assert told["extensions"] == ["https://x.example/ext"]
+    assert "request" not in told

@@ -2,9 +2,10 @@
 
 import asyncio
 import signal
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 
 import httpx2
@@ -65,23 +66,46 @@ async def working(data: Path) -> None:
     await until(waiting)
 
 
-async def test_after_a_kill_the_running_task_fails_and_the_conversation_goes_on(
+async def test_after_a_kill_the_running_task_fails_what_was_queued_runs_and_the_conversation_goes_on(
     tmp_path: Path, port: int, client: Client
 ) -> None:
     async with process(tmp_path, port) as child:
         await client.send("one", message_id="m1")
         cut = await client.send("wait", message_id="m2", wait=False)
-        queued = await client.send("never", message_id="m3", wait=False)
+        queued = [(await client.send(text, message_id=text, wait=False))["id"] for text in ("later", "last")]
         await working(tmp_path)
         child.kill()
         await child.wait()
     async with process(tmp_path, port):
-        for left in (cut, queued):
-            task = await client.ended(left["id"])
-            assert task["status"]["state"] == "failed"
-            assert "interrupted by a restart" in task["status"]["message"]["parts"][0]["text"]
-        assert (await client.send("wait", message_id="m2"))["id"] == cut["id"]
-        assert words(await client.send("two", message_id="m4")) == "one | one | wait | never | two"
+        task = await client.ended(cut["id"])
+        assert task["status"]["state"] == "failed"
+        assert "interrupted by a restart" in task["status"]["message"]["parts"][0]["text"]
+        told = [words(await client.ended(task_id)) for task_id in queued]
+        assert told == ["one | one | wait | later", "one | one | wait | later | one | one | wait | later | last"]
+        (tmp_path / "workspace" / "waiting").unlink()
+        again = await client.send("wait", message_id="m2", wait=False)
+        assert again["id"] != cut["id"]
+        await working(tmp_path)
+        assert (await client.send("wait", message_id="m2", wait=False))["id"] == again["id"]
+
+
+async def test_after_a_kill_the_text_that_had_come_is_in_the_task_and_in_the_conversation(
+    tmp_path: Path, port: int, client: Client
+) -> None:
+    async with process(tmp_path, port) as child:
+        cut = await client.send("half", message_id="m1", wait=False)
+
+        async def is_kept() -> bool:
+            with closing(sqlite3.connect(f"file:{tmp_path}/holdfast.db?mode=ro", uri=True)) as store:
+                return bool(store.execute("SELECT text FROM task_texts").fetchone() == (b"half an answer",))
+
+        await until(is_kept)
+        child.kill()
+        await child.wait()
+    async with process(tmp_path, port):
+        task = await client.ended(cut["id"])
+        assert (task["status"]["state"], words(task)) == ("failed", "half an answer")
+        assert words(await client.send("two", message_id="m2")) == "half | half an answer | two"
 
 
 async def test_a_stopped_process_exits_well_and_fails_what_still_runs(
@@ -106,7 +130,7 @@ async def test_one_folder_has_one_server(tmp_path: Path, port: int) -> None:
             sys.executable, stubborn_agent.__file__, str(tmp_path), "0", stderr=asyncio.subprocess.PIPE
         )
         _, said = await second.communicate()
-    assert second.returncode == 1
+    assert second.returncode == 2
     assert b"holds" in said and b"holdfast.lock" in said
 
 
@@ -125,7 +149,7 @@ async def test_a_task_is_left_alone_until_its_owner_is_silent(sqlite_url: str) -
             await client.send("one", "another context")
             assert (await client.get("t1"))["status"]["state"] == "submitted"
             clock.ahead = 120_000
-            assert (await client.ended("t1"))["status"]["state"] == "failed"
+            assert (await client.ended("t1"))["status"]["state"] == "completed"
 
 
 async def test_a_server_that_is_alone_declares_all_others_dead(store: Store) -> None:
@@ -133,19 +157,19 @@ async def test_a_server_that_is_alone_declares_all_others_dead(store: Store) -> 
     await store.leases.acquire("agent:main:a2a:c", "elsewhere", 600_000)
     await begin(store, "t1", "elsewhere")
     async with running(store, tell, alone=True) as client:
-        assert (await client.ended("t1"))["status"]["state"] == "failed"
-        assert words(await client.send("one")) == "user:left | one"
+        assert (await client.ended("t1"))["status"]["state"] == "completed"
+        assert words(await client.send("one")) == "user:left | agent:left | one"
 
 
-async def test_orphans_of_every_tenant_are_ended(store: Store, tmp_path: Path) -> None:
+async def test_orphans_of_every_tenant_are_run(store: Store, tmp_path: Path) -> None:
     other = store.for_tenant("other")
     await begin(other, "t1", "dead")
     async with running(store, tell, workspace=tmp_path / "workspace"):
 
-        async def failed() -> bool:
-            return (await other.tasks.get("t1")).state.value == "failed"
+        async def completed() -> bool:
+            return (await other.tasks.get("t1")).state.value == "completed"
 
-        await until(failed)
+        await until(completed)
 
 
 async def test_stop_gives_running_turns_their_grace_and_takes_no_new_ones(store: Store, tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ async def left_behind(store: Store, *more: NewEvent, tries: int = 0) -> Task:
     entry = await store.keys.resolve(KEY, session_id="s")
     begun = await store.tasks.begin(entry.session_id, "t", "c", said(Role.USER, "hi"), owner="dead")
     changes = {"messageSeq": 1, "lastSeq": 1} | ({"tries": tries} if tries else {})
-    return await store.tasks.update(begun.task, TaskState.WORKING, changes, messages=more)
+    task = await store.tasks.update(begun.task, TaskState.WORKING, changes)
+    return await store.tasks.update(task, TaskState.WORKING, {}, messages=more) if more else task
 
 
 async def state(store: Store) -> TaskState:
@@ -101,6 +102,19 @@ async def test_without_leave_it_fails_and_its_followers_end(store: Store) -> Non
     async with running(store, agent, alone=True):
         assert await end_of(store) is TaskState.FAILED
     assert agent.turns == []
+
+
+@pytest.mark.parametrize("resume", [False, True])
+async def test_one_that_was_accepted_and_not_begun_runs_in_any_case(store: Store, resume: bool, tmp_path: Path) -> None:
+    entry = await store.keys.resolve(KEY, session_id="s")
+    first = await store.tasks.begin(entry.session_id, "t", "c", said(Role.USER, "hi"), owner="dead")
+    await store.tasks.go_on(first.task, said(Role.USER, "more"), owner="dead", idempotency_key="k")
+    agent = Conducted()
+    agent.put("one", None, "two", None)
+    async with running(store, agent, alone=True, resume=resume, workspace=tmp_path):
+        assert await end_of(store) is TaskState.COMPLETED
+    assert [(turn.text, turn.interrupted) for turn in agent.turns] == [("hi", False), ("more", False)]
+    assert records.tries(await store.tasks.get("t")) == 0
 
 
 @pytest.mark.parametrize(("tries", "begun"), [(1, True), (2, True), (3, False)])

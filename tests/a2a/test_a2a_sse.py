@@ -44,12 +44,19 @@ async def test_every_event_is_a_whole_answer_with_the_id_of_its_request(store: S
         assert all(json.loads(line.removeprefix("data: "))["id"] == call_id for line in events)
         assert all(line.isascii() for line in events), "what some readers take for a line end is escaped"
     results = [json.loads(line.removeprefix("data: "))["result"] for line in new[0:-1:2]]
-    assert [next(iter(result)) for result in results] == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
+    assert [next(iter(result)) for result in results] == [
+        "task",
+        "statusUpdate",
+        "artifactUpdate",
+        "artifactUpdate",
+        "statusUpdate",
+    ]
     assert results[2]["artifactUpdate"]["artifact"]["parts"] == [{"text": "a line\nand\u2028another\u0085"}]
     kinds = [json.loads(line.removeprefix("data: "))["result"] for line in old[0:-1:2]]
     assert [(kind["kind"], kind.get("final")) for kind in kinds] == [
         ("task", None),
         ("status-update", False),
+        ("artifact-update", None),
         ("artifact-update", None),
         ("status-update", True),
     ]

@@ -1,7 +1,7 @@
 """The order of a conversation, as a turn finds it in the log: also of tasks that asked back."""
 
 from holdfast.a2a import conversation
-from holdfast.a2a.records import message_record
+from holdfast.a2a.records import AT_REST, at_work, message_record
 from holdfast.a2a.wire import Message, Role, TextPart
 from holdfast.core import NewEvent, Task, TaskState, types
 from holdfast.store import Store
@@ -17,7 +17,10 @@ async def asked(store: Store, text: str, task_id: str) -> Task:
 
 
 async def rests(store: Store, task: Task, text: str, state: TaskState = TaskState.COMPLETED) -> Task:
-    return await store.tasks.update(task, state, {}, messages=[said(Role.AGENT, text, task.task_id)])
+    task = await store.tasks.get(task.task_id)
+    found = await conversation.before(store, "s", task.task_id)
+    await store.tasks.update(task, TaskState.WORKING, at_work(task, found.message_seq))
+    return await store.tasks.update(task, state, AT_REST, messages=[said(Role.AGENT, text, task.task_id)])
 
 
 async def heard(store: Store, task_id: str) -> list[str]:

@@ -115,22 +115,37 @@ def test_an_import_that_breaks_off_can_be_taken_back(tmp_path: Path) -> None:
     root = folder(folder(tmp_path / "files", "a", note(1)), "b", note(1))
     answer("sessions", "import", str(folder(tmp_path / "other", "b", note(1))), data=data)
     run("sessions", "rm", "b", "--yes", data=data)
-    assert answer("sessions", "import", str(root), data=data, code=2)["code"] == "session_gone"
+    (refused,) = answer("sessions", "import", str(root), data=data, code=2)["refused"]
+    assert (refused["session"], "deleted" in refused["reason"]) == ("b", True)
     kept = max((data / "imports").iterdir())
     assert answer("sessions", "import", "--undo", str(kept), data=data)["deleted"] == ["a"]
 
 
-def test_bad_folders_write_nothing(tmp_path: Path) -> None:
+def test_bad_folders_are_refused_by_name_and_line_and_the_others_arrive(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    fill(data)
-    good = folder(tmp_path / "files", "a-good-one", note(1))
-    (good / "sessions" / "linked").symlink_to(tmp_path)
-    assert answer("sessions", "import", str(good), data=data, code=2)["code"] == "bad_archive"
-    (good / "sessions" / "linked").unlink()
-    folder(good, "z-bad", '{"type": "note", "type": "twice"}\n', note(1))
-    assert answer("sessions", "import", str(good), data=data, code=2)["code"] == "bad_archive"
-    assert answer("sessions", "import", str(tmp_path / "data"), data=data, code=2)["code"] == "invalid_input"
+    root = folder(tmp_path / "files", "a-good-one", note(1))
+    (root / "sessions" / "linked").symlink_to(tmp_path)
+    folder(root, "b-bad", note(1), '{"type": "note", "type": "twice"}\n', note(3))
+    folder(root, "c-bad", note(1), responses=(note(1, "response"), "nonsense\n"))
+    (folder(root, "d-bad", note(1)) / "sessions" / "d-bad" / "state.json").write_text(
+        '{"goals": [{"goalId": "g", "x": 1}]}'
+    )
+    (folder(root, "e-bad", note(1)) / "sessions" / "e-bad" / "metadata.json").write_text('{"status": "odd"}')
+    folder(root, "z-good-too", note(1))
+    done = answer("sessions", "import", str(root), data=data, code=2)
+    assert done["sessions"] == ["a-good-one", "z-good-too"]
+    assert [(each["session"], each.get("file"), each.get("line")) for each in done["refused"]] == [
+        ("b-bad", "b-bad/actions.jsonl", 2),
+        ("c-bad", "c-bad/responses.jsonl", 2),
+        ("d-bad", "d-bad/state.json", None),
+        ("e-bad", "e-bad/metadata.json", None),
+        ("linked", None, None),
+    ]
+    assert "`x`" in done["refused"][2]["reason"]
     assert len(answer("sessions", "ls", data=data)["sessions"]) == 2
+    said = run("sessions", "import", str(root), data=data)
+    assert "refused: b-bad: actions.jsonl, line 2" in said.stderr
+    assert answer("sessions", "import", str(tmp_path / "data"), data=data, code=2)["code"] == "invalid_input"
 
 
 def archive(path: Path, name: str, content: bytes) -> Path:

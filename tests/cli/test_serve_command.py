@@ -164,3 +164,40 @@ def test_it_says_what_runs_where(tmp_path: Path) -> None:
     assert "url    http://127.0.0.1:" in said[0]
     assert f"sqlite:///{tmp_path}/holdfast.db (sqlite 3." in said[1]
     assert "simulator" in said[2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--host", "nowhere.invalid"],
+        ["--store", "postgresql://nobody@127.0.0.1:1/none"],
+        ["--store", "mysql://x"],
+        ["--token-file", "/dev/null"],
+        ["--model-url", "nonsense"],
+    ],
+    ids=lambda arguments: arguments[0] + " " + arguments[1][:12],
+)
+def test_a_start_that_fails_leaves_no_folder_behind(tmp_path: Path, arguments: list[str]) -> None:
+    refused("--port", "0", "--data", str(tmp_path / "new" / "data"), *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_start_that_fails_on_its_port_or_its_store_leaves_no_folder_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused("--data", str(tmp_path / "data"), "--port", str(taken.getsockname()[1]))
+    assert list(tmp_path.iterdir()) == []
+    with running(tmp_path / "first"):
+        store = f"sqlite:///{tmp_path}/first/holdfast.db"
+        refused("--port", "0", "--data", str(tmp_path / "second"), "--store", store)
+        assert [each.name for each in tmp_path.iterdir()] == ["first"]
+
+
+def test_a_start_that_fails_removes_nothing_that_was_there(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        httpx2.post(f"{gateway.url}/api/actions/s", json={"type": "note"}, trust_env=False)
+        assert gateway.stop() == (0, "")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused("--port", "0", "--data", str(tmp_path), "--token-file", "/dev/null")
+    assert {path for path in before if not path.exists()} == set()
+    with running(tmp_path) as gateway:
+        assert httpx2.get(f"{gateway.url}/api/sessions/s", trust_env=False).json()["metadata"]["headSeq"] == 1

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from tests.cli.command import answer, fill, run
 from tests.gateway.process import running
@@ -172,3 +174,48 @@ def test_the_main_verbs_work_on_postgresql(tmp_path: Path, postgres_url: str) ->
     answer("sessions", "export", "-o", str(tmp_path / "again"), *where)
     assert (tmp_path / "again").read_bytes() == (tmp_path / "out").read_bytes()
     assert answer("db", "backup", str(tmp_path / "backup"), *where)["path"] == str(tmp_path / "backup")
+
+
+def test_status_sees_the_gateways_that_share_a_postgresql_store(tmp_path: Path, postgres_url: str) -> None:
+    where = ["--store", postgres_url, "--data", str(tmp_path / "none")]
+    with (
+        running(tmp_path / "one", "--store", postgres_url) as one,
+        running(tmp_path / "two", "--store", postgres_url) as two,
+    ):
+        seen = {each["url"]: each["pid"] for each in answer("db", "status", *where)["gateways"]}
+        assert seen == {one.url: one.process.pid, two.url: two.process.pid}
+        said = run("db", "status", *where).stdout
+        assert f"the gateway at {one.url} (pid {one.process.pid} on " in said
+        assert one.stop()[0] == 0
+        assert [each["url"] for each in answer("db", "status", *where)["gateways"]] == [two.url]
+        assert two.stop()[0] == 0
+    assert "nobody" in run("db", "status", *where).stdout
+
+
+def test_a_backup_makes_its_own_folder_and_none_above(tmp_path: Path) -> None:
+    fill(tmp_path / "data")
+    refused = run("db", "backup", str(tmp_path / "a" / "b" / "backup"), data=tmp_path / "data")
+    assert (refused.exit_code, "there is no folder" in refused.stderr, "hint: " in refused.stderr) == (2, True, True)
+    assert not (tmp_path / "a").exists()
+    assert run("db", "backup", str(tmp_path / "a" / "backup"), data=tmp_path / "data").exit_code == 0
+
+
+def test_a_session_that_is_not_there_is_an_answer(tmp_path: Path) -> None:
+    fill(tmp_path)
+    for words in (["show", "none"], ["tail", "none", "--no-follow"]):
+        ended = run("sessions", *words, data=tmp_path)
+        assert (ended.exit_code, "there is no session 'none'" in ended.stderr) == (1, True), words
+    run("sessions", "rm", "one", "--yes", data=tmp_path)
+    assert run("sessions", "show", "one", data=tmp_path).exit_code == 1
+    assert run("sessions", "show", "one", data=tmp_path / "nowhere").exit_code == 2
+    for words in (["tag", "none", "x"], ["verify", "none"]):
+        assert run("sessions", *words, data=tmp_path).exit_code == 2, "there was nothing to do it to"
+
+
+def test_a_backup_of_an_older_schema_comes_back(tmp_path: Path) -> None:
+    fill(tmp_path / "data")
+    run("db", "backup", str(tmp_path / "backup"), data=tmp_path / "data")
+    with closing(apsw.Connection(str(tmp_path / "backup"))) as old:
+        old.execute("DROP TABLE owner; DROP TABLE servers; UPDATE schema_meta SET value = '6' WHERE key = 'version'")
+    answer("db", "restore", str(tmp_path / "backup"), data=tmp_path / "back")
+    assert heads(tmp_path / "back") == heads(tmp_path / "data")

@@ -9,6 +9,7 @@ from holdfast.store import Store
 from holdfast.store.attachments import Attachments
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 from holdfast.store.spool import PART
 from holdfast.store.sweep import sweep_step
 
@@ -69,8 +70,8 @@ class Meanwhile:
             await self.first.pop(0)()
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
 
 def with_meanwhile(store: Store, *first: Callable[[], Awaitable[Any]]) -> Attachments:

@@ -13,6 +13,7 @@ from holdfast.store import Store, arrivals, exporting
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
 from holdfast.store.portable import ArchiveReader
+from holdfast.store.shares import Length
 
 
 @dataclass(slots=True)
@@ -29,11 +30,11 @@ class BetweenReads:
     ) -> Any:
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
         number, self.reads = self.reads, self.reads + 1
         if number == self.at:
             await self.happens()
-        return await self.inner.read(run)
+        return await self.inner.read(run, length)
 
 
 def held_by(path: Path) -> dict[str, int]:

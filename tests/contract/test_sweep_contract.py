@@ -26,6 +26,7 @@ from holdfast.core.errors import (
 from holdfast.store import Store, open_store, sweep
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 from holdfast.store.spool import PART
 from holdfast.store.sweep import DAY_MS, Swept
 
@@ -184,8 +185,8 @@ class Held:
 
         return await self.inner.write(held, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
 
 @pytest.mark.parametrize("by_chore", [False, True])

@@ -8,8 +8,10 @@ from tests.support.changes import assert_verified
 from tests.support.interrupted import Twice
 from tests.support.material import numbered, said, values
 
-from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, TaskEnded
+from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, StaleState, TaskEnded
 from holdfast.store import NewEvent, Store, TaskState
+from holdfast.store.task_texts import TaskText
+from holdfast.store.tasks import waiting
 
 
 async def test_a_lease_has_one_holder_and_a_new_holder_fences_the_old(store: Store) -> None:
@@ -114,3 +116,58 @@ async def test_an_answer_to_a_task_that_asked_back_opens_a_session_that_failed(s
     await store.tasks.go_on(asked, said("yes", "asks"), owner="o", idempotency_key="k")
     assert (await store.sessions.get("s")).status == "active"
     await assert_verified(store, "s")
+
+
+async def test_a_message_to_a_running_task_waits_in_it_once(store: Store) -> None:
+    task = (await store.tasks.begin("s", "t", "c", said("hi", "t"), owner="o")).task
+    again = replace(store.tasks, workers=Twice(store.tasks.workers))
+    first = await again.go_on(task, said("more", "t", "k1"), owner="o", idempotency_key="call-1")
+    assert (first.replayed, first.waits, waiting(first.task)) == (False, True, 1)
+    redelivered = await store.tasks.go_on(task, said("more", "t", "k1"), owner="o", idempotency_key="call-2")
+    assert (redelivered.replayed, waiting(redelivered.task)) == (True, 1)
+    await store.tasks.go_on(task, said("and more", "t", "k2"), owner="o", idempotency_key="call-3")
+    assert waiting(await store.tasks.get("t")) == 2
+    assert (await store.tasks.get("t")).state is TaskState.SUBMITTED
+    await assert_verified(store, "s")
+
+
+async def test_nothing_waits_in_a_task_that_has_ended(store: Store) -> None:
+    task = (await store.tasks.begin("s", "t", "c", said("hi", "t"), owner="o")).task
+    await store.tasks.update(task, TaskState.COMPLETED)
+    with pytest.raises(TaskEnded):
+        await store.tasks.go_on(task, said("more", "t"), owner="o", idempotency_key="k")
+    assert len(await store.read("s", types=["message"])) == 1
+
+
+async def test_a_task_does_not_end_behind_the_back_of_a_message_that_waits(store: Store) -> None:
+    task = (await store.tasks.begin("s", "t", "c", said("hi", "t"), owner="o")).task
+    await store.tasks.go_on(task, said("more", "t"), owner="o", idempotency_key="k")
+    with pytest.raises(StaleState):
+        await store.tasks.update(task, TaskState.COMPLETED, version=task.version)
+    now = await store.tasks.get("t")
+    assert (await store.tasks.update(now, TaskState.COMPLETED, version=now.version)).state is TaskState.COMPLETED
+
+
+async def test_what_a_turn_has_said_so_far_is_its_holders_to_keep_and_goes_when_the_task_rests(store: Store) -> None:
+    task = (await store.tasks.begin("s", "t", "c", said("hi", "t"), owner="o")).task
+    lease = await store.leases.acquire("s", "o", 60_000)
+    await store.task_texts.put(task, TaskText("a", "one \x00"), lease=lease)
+    await store.task_texts.put(task, TaskText("a", "one \x00two"), lease=lease)
+    assert await store.task_texts.get("t") == TaskText("a", "one \x00two")
+    assert await store.for_tenant("other").task_texts.get("t") is None
+    usurper = await store.leases.acquire("s", "u", 60_000, take_over=True)
+    with pytest.raises(LeaseLost):
+        await store.task_texts.put(task, TaskText("a", "three"), lease=lease)
+    assert len(await store.read("s")) == 2, "it is no event"
+    await store.tasks.update(task, TaskState.CANCELED)
+    assert await store.task_texts.get("t") is None
+    await store.task_texts.put(task, TaskText("a", "too late"), lease=usurper)
+    assert await store.task_texts.get("t") is None
+
+
+async def test_what_a_turn_has_said_goes_with_what_is_erased_of_its_session(store: Store) -> None:
+    task = (await store.tasks.begin("s", "t", "c", said("my number is 1234", "t"), owner="o")).task
+    lease = await store.leases.acquire("s", "o", 60_000)
+    await store.task_texts.put(task, TaskText("a", "your number is 1234"), lease=lease)
+    await store.erasure.erase("s", [1], reason="asked")
+    assert await store.task_texts.get("t") is None

@@ -98,7 +98,9 @@ async def served(
     gateway = gateway or Gateway(store)
     ready = asyncio.Event()
     with listen("127.0.0.1", 0, deaf_ms=deaf_ms) as listener:
-        server = Server(create_app(store, gateway=gateway, **options), gateway, NoAgent(), ready.set)
+        server = Server(
+            create_app(store, gateway=gateway, **options), gateway, NoAgent(), ready.set, options.get("limits")
+        )
         task = asyncio.create_task(server.serve([listener]))
         await ready.wait()
         try:

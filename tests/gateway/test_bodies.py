@@ -17,6 +17,7 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol
+from holdfast.gateway.connections.unsent import Unsent
 from holdfast.store import Store
 from holdfast.store.prepare import MAX_EVENTS
 
@@ -95,7 +96,7 @@ async def test_a_body_that_the_gateway_itself_holds_up_is_not_slow() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
 
-    config = uvicorn.Config(in_no_hurry, http=http_protocol(limits), lifespan="off", log_config=None)
+    config = uvicorn.Config(in_no_hurry, http=http_protocol(limits, Unsent()), lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as listener:
         task = asyncio.create_task(server.serve([listener]))

@@ -131,3 +131,64 @@ def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, store_url: str) -
         gateway.process.wait(PATIENCE)
     with running(tmp_path, "--store", store_url) as gateway:
         assert "Ada" in ask(gateway.url, "What's my name?")
+
+
+def a2a_send(caller: Caller, context: str, text: str, **more: Any) -> Any:
+    message = {"role": "ROLE_USER", "messageId": str(uuid.uuid4()), "contextId": context, "parts": [{"text": text}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {**message, **more}}}
+    return caller.post("/a2a", call, status=200, headers={"A2A-Version": "1.0"})
+
+
+def told_over_a2a(caller: Caller, context: str, text: str) -> str:
+    task = a2a_send(caller, context, text)["result"]["task"]
+    return "".join(part.get("text", "") for artifact in task["artifacts"] for part in artifact["parts"])
+
+
+def test_after_a_reset_and_the_deletion_of_the_new_session_the_key_begins_anew(caller: Caller) -> None:
+    context = f"ctx-{uuid.uuid4()}"
+    on = f"agent:main:a2a:{context}"
+    old = say(caller, on, "Hi, my name is Hongming.")["sessionId"]
+    new = caller.post(f"/api/keys/{on}/reset")["sessionId"]
+    caller.ask("DELETE", f"/api/sessions/{new}")
+    known = caller.get(f"/api/keys/{on}")
+    assert (known["sessionId"], [route["sessionId"] for route in known["routes"]]) == (None, [old, new])
+    assert caller.get(f"/api/chat/{on}/history")["messages"] == []
+    answer = say(caller, on, "What's my name?")
+    assert "Hongming" not in answer["text"]
+    assert answer["sessionId"] not in {old, new}
+    assert "Hongming" not in told_over_a2a(caller, context, "What's my name?")
+    assert caller.get(f"/api/keys/{on}")["sessionId"] == answer["sessionId"]
+
+
+def test_after_the_deletion_of_its_only_session_a_key_is_used_again_over_chat_and_a2a(caller: Caller) -> None:
+    context = f"ctx-{uuid.uuid4()}"
+    on = f"agent:main:a2a:{context}"
+    for _ in range(2):
+        told_over_a2a(caller, context, "Hi, my name is Hongming.")
+        caller.ask("DELETE", f"/api/sessions/{caller.get(f'/api/keys/{on}')['sessionId']}")
+        assert "Hongming" not in told_over_a2a(caller, context, "What's my name?")
+        caller.ask("DELETE", f"/api/sessions/{caller.get(f'/api/keys/{on}')['sessionId']}")
+        assert "Hongming" not in say(caller, on, "What's my name?")["text"]
+
+
+def test_a_key_whose_session_was_deleted_can_be_reset(caller: Caller) -> None:
+    on = key()
+    old = say(caller, on, "Hi, my name is Ada.")["sessionId"]
+    caller.ask("DELETE", f"/api/sessions/{old}")
+    done = caller.post(f"/api/keys/{on}/reset")
+    assert (done["previousSession"], done["keys"]) == (old, [on])
+    assert say(caller, on, "What's my name?")["sessionId"] == done["sessionId"]
+    assert caller.post(f"/api/keys/{key()}/reset", status=404)["code"] == "not_found"
+
+
+def test_a_context_is_never_read_as_a_key(caller: Caller) -> None:
+    context = f"ctx-{uuid.uuid4()}"
+    told_over_a2a(caller, context, "Hi, my name is Grace.")
+    for other in (f"agent:main:a2a:{context}", f"agent:main:{context}"):
+        assert "Grace" not in told_over_a2a(caller, other, "What's my name?")
+        assert caller.get(f"/api/keys/agent:main:a2a:{other}")["sessionId"] == f"agent:main:a2a:{other}"
+    on = key()
+    say(caller, on, "Hi, my name is Alan.")
+    assert "Alan" not in told_over_a2a(caller, on, "What's my name?")
+    assert "Alan" in say(caller, on, "What's my name?")["text"]
+    assert "Grace" in say(caller, f"agent:main:a2a:{context}", "What's my name?")["text"]

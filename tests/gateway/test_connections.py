@@ -164,13 +164,16 @@ def test_a_feed_that_is_not_served_is_not_found(tight_gateway: Running) -> None:
 
 def test_the_options_reach_the_gateway(tmp_path: Path) -> None:
     options = ("--max-connections", "2", "--rate-limit", "3", "--allow-origin", "https://app.example")
-    with running(tmp_path, *options) as gateway, ExitStack() as stack:
+    with running(tmp_path, *options, "--max-state", "1KB") as gateway, ExitStack() as stack:
         first, _ = (stack.enter_context(raw(gateway.url, get())) for _ in range(2))
         assert first.answer().status == 200
         with raw(gateway.url, get()) as third:
             assert [refused(answer) for answer in third.rest()] == [(503, "too_many_connections")]
         first.send(get("/", HOST + b"Origin: https://app.example\r\n"))
         assert first.answer().headers[b"access-control-allow-origin"] == b"https://app.example"
+        patch = b'{"text":"%b"}' % (b"x" * 1_000)
+        first.send(b"PATCH /api/state/s HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n" % len(patch) + patch)
+        assert refused(first.answer()) == (413, "too_large")
         for _ in range(10):
             first.send(get())
         while (limited := first.answer()).status == 200:

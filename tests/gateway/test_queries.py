@@ -59,7 +59,7 @@ async def test_search_finds_what_was_acknowledged(client: httpx2.AsyncClient) ->
     assert [(hit["sessionId"], hit["seq"]) for hit in found["hits"]] == [("t", 1), ("s", 4), ("s", 3), ("s", 2)]
     assert (found["cursor"], found["damaged"]) == (None, [])
     hit = found["hits"][0]
-    assert set(hit) == {"sessionId", "seq", "eventId", "type", "timestamp", "snippet", "highlights"}
+    assert set(hit) == {"sessionId", "seq", "eventId", "type", "timestamp", "snippet", "highlights", "sizeBytes"}
     start, end = hit["highlights"][0]
     assert hit["snippet"][start:end] == "kite"
     seen: list[int] = []

@@ -177,7 +177,12 @@ async def test_compaction_keeps_the_originals(client: httpx2.AsyncClient, store:
     assert [event["seq"] for event in resumed["events"]] == [4, 5, 6]
     assert len((await client.get("/api/actions/s")).json()["actions"]) == 4
     assert (await client.get("/api/sessions/s/checkpoints")).json()["checkpoints"][0]["reason"] == "compaction"
-    for wrong in ({}, {"summary": "", "lastSeq": 1}, {"summary": "x", "lastSeq": 99}, {"summary": "x", "lastSeq": -1}):
+    for wrong in (
+        {"lastSeq": 0},
+        {"summary": "", "lastSeq": 1},
+        {"summary": "x", "lastSeq": 99},
+        {"summary": "x", "lastSeq": -1},
+    ):
         assert (await client.post("/api/sessions/s/compact", json=wrong)).status_code == 400, wrong
 
 

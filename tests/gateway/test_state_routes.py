@@ -58,11 +58,22 @@ async def test_goals_and_agents_that_come_back_are_not_taken_for_the_documents(
     assert (now["goals"][0]["status"], now["agents"]) == ("completed", state["agents"])
 
 
-async def test_goals_that_were_sent_as_state_are_kept_as_they_came(client: httpx2.AsyncClient) -> None:
-    goals = [{"goalId": "goal-001", "description": "theirs", "status": "completed", "priority": "high"}]
-    sent = await client.patch("/api/state/s", json={"goals": goals})
-    assert sent.json()["goals"] == goals
-    assert (await client.get("/api/sessions/s")).json()["state"]["goals"] == goals
+async def test_goals_that_older_gateways_kept_in_the_document_do_not_disappear(
+    client: httpx2.AsyncClient, store: Store
+) -> None:
+    kept = [{"goalId": f"goal-00{n}", "description": "theirs", "status": "completed"} for n in (1, 2)]
+    await store.state.patch("s", {"goals": kept})
+    assert (await client.get("/api/state/s")).json()["goals"] == kept
+    made = (await client.post("/api/state/s/goals", json={"description": "ours", "goalId": "goal-001"})).json()
+    assert (await client.get("/api/sessions/s")).json()["state"]["goals"] == [made, kept[1]]
+    state = (await client.get("/api/state/s")).json()
+    after = (await client.patch("/api/state/s", json=state)).json()
+    assert [(goal["goalId"], goal["status"]) for goal in after["goals"]] == [
+        ("goal-001", "pending"),
+        ("goal-002", "completed"),
+    ]
+    done = await client.patch("/api/state/s/goals/goal-002", json={"status": "failed"})
+    assert (await client.get("/api/state/s")).json()["goals"] == [made, done.json()]
 
 
 async def test_create_false_refuses_an_unknown_session(client: httpx2.AsyncClient) -> None:

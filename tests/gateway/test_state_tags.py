@@ -61,7 +61,7 @@ async def test_a_patch_answers_with_the_tag_that_a_read_has(client: httpx2.Async
     await client.post(f"{STATE}/goals", json={"description": "land"})
     for body in (
         b'{"a":1.0,"b":1e300,"c":-0.0,"d":123456789012345678901234567890}',
-        b'{"goals":["theirs"],"e":"\xc3\xa9"}',
+        b'{"goals":[{"goalId":"theirs","description":"x"}],"e":"\xc3\xa9"}',
     ):
         patched = await client.patch(STATE, content=body)
         read = await client.get(STATE)

@@ -221,7 +221,7 @@ def test_a_deleted_session_is_archived_first(caller: Caller) -> None:
 
 def test_actions_are_appended(caller: Caller) -> None:
     session_id = fresh("test-customer")
-    example = {
+    example: dict[str, Any] = {
         "type": "team_spawn",
         "timestamp": "2026-02-13T10:00:00Z",
         "details": {"team_type": "customer_communication", "architecture": "governor+3specialists"},
@@ -305,7 +305,7 @@ def test_state_merges_and_counts_its_versions(caller: Caller) -> None:
     lost = caller.patch(f"/api/state/{session_id}", {"n": 4}, headers={"If-Match": tag}, status=412)
     assert lost["code"] == "precondition_failed"
     assert caller.get(f"/api/state/{session_id}") == third
-    example = {
+    example: dict[str, Any] = {
         "phase": "execution",
         "currentStep": "team_ready",
         "workspace": {"cwd": "/app/project"},
@@ -320,6 +320,10 @@ def test_state_merges_and_counts_its_versions(caller: Caller) -> None:
     }
     other = fresh("test-customer")
     kept = caller.patch(f"/api/state/{other}", {"sessionId": other, **example, "version": 7})
+    (goal,) = kept.pop("goals")
+    assert {"createdAt", "completedAt"} <= goal.keys()
+    (given,) = example.pop("goals")
+    assert {name: goal[name] for name in given} == given
     assert {name: kept[name] for name in example} == example
     assert (kept["sessionId"], kept["version"]) == (other, 1)
     caller.get(f"/api/state/{fresh()}", status=404)

@@ -9,14 +9,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.support.children import spawn
 from tests.support.disks import RESERVE, Ballast, drop_ballast, fill, small_disk, sqlite_store, write_until_full
 from tests.support.history import History, violations
 from tests.support.material import numbered, values
-from tests.support.steps import Meanwhile, rows, run
+from tests.support.steps import HALF_DONE, Meanwhile, rows, run
 
 from holdfast.core.errors import StorageFull
+from holdfast.gateway.app import create_app
 from holdfast.store import NewEvent, Store, arrivals, open_store
 from holdfast.store import lane as lane_module
 from holdfast.store.chores import makes_room
@@ -205,12 +207,6 @@ async def test_chores_that_make_room_go_on_and_others_wait_without_a_word(
     ]
 
 
-HALF_DONE = """
-    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
-    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
-    SELECT digest FROM attachments"""
-
-
 async def leave_half_done(store: Store) -> None:
     """A deletion, a purge and an import that their processes did not finish, and an attachment that nobody needs."""
 
@@ -263,3 +259,25 @@ async def test_a_store_that_is_only_read_makes_no_reserve(sqlite_url: str) -> No
     async with await open_store(sqlite_url, read_only=True) as store:
         assert await values(store, "s") == [{"n": 1}]
     assert not reserve.exists()
+
+
+async def test_a_deletion_whose_move_finds_no_room_has_deleted_and_says_so(tmp_path: Path) -> None:
+    """The events are larger than what is held back for deletions: the session ends, its move is left for later."""
+    with small_disk(tmp_path, 20) as disk:
+        async with sqlite_store(disk / "holdfast.db", reserve_bytes=RESERVE) as store:
+            await store.append("large", [NewEvent("t", "x" * 3_000_000)])
+        fill(disk / "filler", 200_000)
+        async with sqlite_store(disk / "holdfast.db", reserve_bytes=RESERVE) as store:
+            client = httpx2.AsyncClient(transport=httpx2.ASGITransport(create_app(store)), base_url="http://localhost")
+            async with client:
+                gone = await client.delete("/api/sessions/large")
+                assert (gone.status_code, gone.json()["events"]) == (200, 1)
+                assert (await client.get("/api/sessions/large")).status_code == 410
+            assert await rows(store, HALF_DONE) == [("large",)], "or the test proves nothing"
+            (disk / "filler").unlink()
+            await store.append("s", numbered(1))
+        async with sqlite_store(disk / "holdfast.db", CHORES, reserve_bytes=RESERVE) as store:
+            async with asyncio.timeout(30):
+                while await rows(store, HALF_DONE):
+                    await asyncio.sleep(0.01)
+            assert [event.seq async for event in store.archives.events("large")] == [1]

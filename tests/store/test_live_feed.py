@@ -13,6 +13,7 @@ from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 
 async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:
@@ -147,8 +148,8 @@ class Watched:
     ) -> Any:
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        found = await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        found = await self.inner.read(run, length)
         if not found:
             self.nothing_more.set()
         return found

@@ -16,7 +16,7 @@ from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import SchemaUnknown
 from holdfast.store import Filter, NewEvent, open_store
 from holdfast.store.migrations import newest, scripts, statements
-from holdfast.store.sqlite.engine import APPLICATION_ID
+from holdfast.store.sqlite.backup import APPLICATION_ID
 
 Run = Callable[..., list[Any]]
 

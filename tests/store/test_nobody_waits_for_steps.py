@@ -16,6 +16,7 @@ from tests.support.opening import store_with
 from holdfast.store import NewEvent, Store, arrivals
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 EVENTS = 20_000
 LOG = "SELECT count(*), coalesce(sum(length(payload)), 0) FROM transcript_events WHERE session_no = ?1"
@@ -49,8 +50,8 @@ class Weighed:
 
         return await self.inner.write(weigh, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
     def _content(self, tx: Tx) -> tuple[int, ...]:
         log, archive = tx.one(LOG, self.number()), tx.one(ARCHIVE, self.number())

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 from tests.gateway.process import running
 from tests.support.hostile_inputs import Hostile
+from tests.support.memory import memory
 from tests.support.raw_http import Answers, NotAnAnswer
 
 AT_A_TIME = 12
@@ -279,12 +280,3 @@ async def connection(url: str) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     await asyncio.get_running_loop().sock_connect(made, (where.hostname, where.port))
     return made
-
-
-def memory(pid: int) -> int:
-    """How many bytes of memory a process has."""
-    try:
-        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * 4096

@@ -11,6 +11,7 @@ from holdfast.store import open_store
 from holdfast.store.attachments import Attachments
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 
 @dataclass(slots=True)
@@ -33,8 +34,8 @@ class Twice:
 
         return await self.inner.write(again, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
 
 @dataclass(slots=True)
@@ -52,8 +53,8 @@ class Mortal:
         self.writes -= 1
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
 
 def upload_until_killed(url: str, data: bytes, writes: int) -> None:

@@ -109,12 +109,18 @@ def fit_body(name: str, body: dict[str, Any]) -> None:
             body.pop("seq", None)
         case "fork_session":
             body.pop("at", None)
+            body.pop("seq", None)
         case "compact_session":
             body.update(summary={"text": "x"}, firstSeq=1, lastSeq=1)
         case "add_goal" | "spawn_agent":
             body.pop("id", None)
-        case "update_goal":
-            body["status"] = body.get("status") or "pending"
+            body.pop("completedAt", None)
+        case "update_goal" | "complete_agent":
+            said_again = {"id", "goalId", "agentId", "completedAt"} & body.keys()
+            body.update({"status": body.get("status") or "completed"})
+            list(map(body.pop, said_again))
+        case "patch_state":
+            fit_children(body)
         case "tag_session":
             body["add"] = body.get("add") or ["t"]
         case "purge_archives":
@@ -122,3 +128,11 @@ def fit_body(name: str, body: dict[str, Any]) -> None:
                 body["olderThanMs"] = body.get("olderThanMs") or 0
             else:
                 body.pop("olderThanMs", None)
+
+
+def fit_children(body: dict[str, Any]) -> None:
+    """A new goal has a description, a new sub-agent a type, and each of them one id."""
+    for member, needed in (("goals", "description"), ("agents", "type")):
+        for child in body.get(member, ()):
+            child.pop("id", None)
+            child[needed] = child.get(needed) or "x"

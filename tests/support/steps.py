@@ -11,9 +11,16 @@ from holdfast.core import TaskState
 from holdfast.store import NewEvent, Store, arrivals
 from holdfast.store.engine import Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 SHORT = 7
 """A step's events, so that a log of fifty takes many."""
+
+HALF_DONE = """
+    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
+    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
+    SELECT digest FROM attachments"""
+"""What is on its way in or out, or to be removed."""
 
 
 @pytest.fixture
@@ -41,8 +48,8 @@ class Meanwhile:
             await self.happens()
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any]) -> Any:
-        return await self.inner.read(run)
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        return await self.inner.read(run, length)
 
 
 async def run(store: Store, sql: str, *args: Any) -> None:

@@ -14,10 +14,10 @@ An agent that echoes, as a process of its own:
         serve(echo, port=8000)
 
 A handler may yield more than text: an `Artifact` is a result beside the answer, a `Status` says what goes on, an
-`InputRequired` asks back, and a `Reply` answers with a plain message instead of a task.
+`InputRequired` asks back, a `Rejected` refuses, and a `Reply` answers with a plain message instead of a task.
 """
 
-from holdfast.a2a.handler import Attachment, Handler, InputRequired, Output, PastMessage, Reply, Status, Turn
+from holdfast.a2a.handler import Attachment, Handler, InputRequired, Output, PastMessage, Rejected, Reply, Status, Turn
 from holdfast.a2a.serve import serve
 from holdfast.a2a.server import A2AServer
 from holdfast.a2a.url_guard import UrlGuard
@@ -34,6 +34,7 @@ __all__ = [
     "Output",
     "Part",
     "PastMessage",
+    "Rejected",
     "Reply",
     "Role",
     "Status",

@@ -1,7 +1,7 @@
 """From an operation and its params to the turns, and back to a result in the version that asked."""
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.a2a import rpc, v03, v10
@@ -10,7 +10,7 @@ from holdfast.a2a.rpc import Call, RpcError
 from holdfast.a2a.shapes import invalid
 from holdfast.a2a.turns import Turns
 from holdfast.a2a.versions import Wire, version_of, wire_for
-from holdfast.a2a.wire import News, Operation, PushRequest
+from holdfast.a2a.wire import News, Operation, PushRequest, SendRequest
 
 STREAMS = frozenset({Operation.STREAM, Operation.SUBSCRIBE})
 
@@ -25,6 +25,7 @@ class Asked:
     wire: Wire
     operation: Operation
     params: dict[str, Any]
+    caller: str | None = None
 
     @property
     def streams(self) -> bool:
@@ -32,10 +33,10 @@ class Asked:
         return self.operation in STREAMS
 
 
-def asked(call: Call, version: str) -> Asked:
-    """What a call means; RpcError if it means nothing in its version, or cannot be answered."""
+def asked(call: Call, version: str, caller: str | None = None) -> Asked:
+    """What a call of a caller means; RpcError if it means nothing in its version, or cannot be answered."""
     wire = wire_for(version, call.method)
-    found = Asked(wire, wire.OPERATIONS[call.method], call.params)
+    found = Asked(wire, wire.OPERATIONS[call.method], call.params, caller)
     if not call.has_id:
         _check_params(found)
         raise RpcError(rpc.INVALID_REQUEST, 'Invalid request: it has no "id"')
@@ -50,7 +51,7 @@ def is_always_a_stream(method: str | None, version: str) -> bool:
 def follow(turns: Turns, asked: Asked) -> AsyncGenerator[News]:
     """The news that were asked for."""
     if asked.operation is Operation.STREAM:
-        return turns.stream(asked.wire.send_request(asked.params))
+        return turns.stream(_message(asked))
     return turns.subscribe(asked.wire.task_request(asked.params))
 
 
@@ -59,7 +60,7 @@ async def perform(turns: Turns, asked: Asked, cards: Cards | None) -> Any:
     wire, params = asked.wire, asked.params
     match asked.operation:
         case Operation.SEND:
-            return wire.sent(await turns.send(wire.send_request(params)))
+            return wire.sent(await turns.send(_message(asked)))
         case Operation.GET:
             return wire.task(await turns.get(wire.task_request(params)))
         case Operation.LIST:  # of version 1.0 only
@@ -74,6 +75,10 @@ async def perform(turns: Turns, asked: Asked, cards: Cards | None) -> Any:
             raise AssertionError("streams are followed")
         case operation:
             return await _push(turns, wire, operation, params)
+
+
+def _message(asked: Asked) -> SendRequest:
+    return replace(asked.wire.send_request(asked.params), caller=asked.caller)
 
 
 def _check_params(asked: Asked) -> None:

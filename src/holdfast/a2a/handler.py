@@ -42,7 +42,8 @@ class Turn:
     `text` is the message's text parts, one per line: empty for a message that is only a file. `workspace` is the
     folder that the agent may write in. `session_id` and `lease` are for agents that keep more in the store: what is
     written with the lease is refused once another process has taken the conversation over. `interrupted` says that
-    the turn was begun before, by a process that died in it.
+    the turn was begun before, by a process that died in it. `metadata` and `extensions` are the message's;
+    `request_metadata` came beside it, and `accepted_output_modes` are the media types that the client can take.
     """
 
     context_id: str
@@ -58,6 +59,9 @@ class Turn:
     lease: Lease
     metadata: dict[str, Any] | None = None
     interrupted: bool = False
+    extensions: tuple[str, ...] = ()
+    request_metadata: dict[str, Any] | None = None
+    accepted_output_modes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,16 @@ class InputRequired:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """A refusal: the agent will not do what was asked, and says why."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """The whole answer as a plain message, instead of a task with artifacts."""
+    """The whole answer as a plain message, instead of a task with artifacts. After other outputs there is a task
+    already, and this is what it says when it is completed."""
 
     parts: tuple[Part, ...]
 
@@ -86,15 +98,15 @@ class Reply:
         return cls((TextPart(text),))
 
 
-Output = str | Artifact | Status | InputRequired | Reply
+Output = str | Artifact | Status | InputRequired | Rejected | Reply
 
 
 class Handler(Protocol):
     """Answers turns.
 
-    Pieces of text make the answer, joined as they come; an artifact is a result beside it. A `Reply` or an
-    `InputRequired` is the last that is heard of a turn. If the handler raises, the task fails and the conversation
-    goes on. It runs in one turn of a conversation at a time, and is cancelled if the turn is.
+    Pieces of text make the answer, joined as they come; an artifact is a result beside it. A `Reply`, an
+    `InputRequired` or a `Rejected` is the last that is heard of a turn. If the handler raises, the task fails and the
+    conversation goes on. It runs in one turn of a conversation at a time, and is cancelled if the turn is.
     """
 
     def __call__(self, turn: Turn, /) -> AsyncIterator[Output]:

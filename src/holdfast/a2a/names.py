@@ -2,25 +2,41 @@
 
 import hashlib
 import json
+from dataclasses import replace
+from typing import Any
 
 from holdfast.a2a import records
 from holdfast.a2a.wire import Message
 
 
 def session_key(agent: str, context_id: str) -> str:
-    """The stable name of a conversation; a context that is one of the agent's keys itself is that key."""
-    return context_id if context_id.startswith(f"agent:{agent}:") else _prefix(agent) + context_id
+    """The stable name of a context's conversation, whatever the context is: one is never read as a key."""
+    return f"{agent_prefix(agent)}a2a:{context_id}"
 
 
 def context_of(agent: str, key: str) -> str:
-    """The context whose conversation has this key."""
-    return key.removeprefix(_prefix(agent))
+    """The context whose conversation has this key; a key that is no context's stands for itself."""
+    return key.removeprefix(session_key(agent, ""))
+
+
+def agent_prefix(agent: str) -> str:
+    """How the keys of an agent begin."""
+    return f"agent:{agent}:"
 
 
 def delivery_key(message: Message) -> str:
     """What two deliveries of one message have in common, and no other message has."""
-    canonical = json.dumps(records.message_record(message), sort_keys=True)
-    return "a2a:" + hashlib.sha256(canonical.encode()).hexdigest()
+    return "a2a:" + _digest(records.message_record(replace(message, envelope=None)))
+
+
+def key_after(key: str, task_id: str) -> str:
+    """The key of a message that is to run once more, because the task that it had was interrupted."""
+    return "a2a:" + _digest([key, task_id])
+
+
+def first_message_digest(agent: str, caller: str | None, message: Message) -> str:
+    """What two deliveries of one caller's message to an agent have in common, if it names no context."""
+    return _digest([agent, caller, delivery_key(message)])
 
 
 def task_prefix(message: Message) -> str:
@@ -28,5 +44,5 @@ def task_prefix(message: Message) -> str:
     return delivery_key(message).removeprefix("a2a:")[:24] + "-"
 
 
-def _prefix(agent: str) -> str:
-    return f"agent:{agent}:a2a:"
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -7,12 +7,11 @@ there when it is whole. Whoever follows is a place in the channel, not a queue, 
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import replace
+from contextlib import aclosing, suppress
 from typing import TypeVar
 
 from holdfast.a2a import records
-from holdfast.a2a.wire import Artifact, ArtifactUpdate, News, StatusUpdate, TaskView, TextPart
+from holdfast.a2a.wire import Artifact, ArtifactUpdate, News, StatusUpdate, TextPart
 from holdfast.core import Event, Task, TaskState, types
 from holdfast.core.errors import Closing
 from holdfast.store import Store
@@ -24,29 +23,34 @@ class Channel:
     """What one turn of this process has told so far, from its acceptance to its end."""
 
     def __init__(self, task: Task) -> None:
-        self.task = task
+        self.task = self.first = task
+        """As it stands, and as it stood when the turn was accepted."""
         self.ended = False
         self.recorded: list[tuple[Task, News]] = []
         """Every change that was recorded, with the task as it then was."""
         self._news: list[News] = []
         self._told = asyncio.Event()
+        self._shown = asyncio.Event()
         self._text: list[str] = []
         self._artifact_id = ""
 
     @property
-    def view(self) -> TaskView:
-        """The task as it stands, with the text that has come so far."""
-        view = records.view(self.task)
-        if not self._text or self.ended:
-            return view
-        return replace(view, artifacts=(*view.artifacts, self._artifact("".join(self._text))))
+    def text(self) -> Artifact | None:
+        """The text that has come so far and is not recorded yet."""
+        return self._artifact("".join(self._text)) if self._text and not self.ended else None
+
+    async def show(self, seconds: float) -> None:
+        """Wait until the turn has something to show beyond being at work, or is over, but no longer than so."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._shown.wait()
 
     def say(self, artifact_id: str, piece: str) -> None:
         """A piece of the answer."""
         self._artifact_id = artifact_id
         append = bool(self._text)
         self._text.append(piece)
-        self._tell(ArtifactUpdate(self.task.task_id, self.task.context_id, self._artifact(piece), append))
+        self._tell(self._piece(piece, append=append))
 
     def record(self, task: Task) -> None:
         """The task as it was just recorded: what is new in it, and the end if it has come to rest."""
@@ -57,13 +61,13 @@ class Channel:
         self.task = task
         self.ended = not task.state.running
         for item in news:
-            if not self._is_said(item):
-                self._tell(item)
+            self._tell(self._last_piece() if self._is_said(item) else item)
         self._wake()
 
     def close(self) -> None:
         """No more news, whatever became of the task."""
         self.ended = True
+        self._shown.set()
         self._wake()
 
     @property
@@ -91,6 +95,8 @@ class Channel:
 
     def _tell(self, item: News) -> None:
         self._news.append(item)
+        if self.ended or not isinstance(item, StatusUpdate) or item.message is not None:
+            self._shown.set()
         self._wake()
 
     def _wake(self) -> None:
@@ -101,31 +107,33 @@ class Channel:
         """Whether an item is the text that was told as it came."""
         return isinstance(item, ArtifactUpdate) and bool(self._text) and item.artifact.artifact_id == self._artifact_id
 
+    def _last_piece(self) -> ArtifactUpdate:
+        """That the text is whole, said by a piece without words: nobody knows of a piece with some that it is the
+        last."""
+        self._text.clear()
+        return self._piece("", append=True, last_chunk=True)
+
+    def _piece(self, text: str, *, append: bool, last_chunk: bool = False) -> ArtifactUpdate:
+        return ArtifactUpdate(self.task.task_id, self.task.context_id, self._artifact(text), append, last_chunk)
+
     def _artifact(self, text: str) -> Artifact:
         return Artifact((TextPart(text),), self._artifact_id)
 
 
-async def from_the_log(store: Store, task: Task, stopping: asyncio.Event) -> AsyncGenerator[News]:
-    """The news of a task since `task` was read, from its session's log, until it comes to rest; Closing if this
-    process stops first."""
+async def from_the_log(store: Store, task: Task, stopping: asyncio.Event) -> AsyncGenerator[Task]:
+    """A task as it stands now, and then each time that its session's log says that it has changed; Closing if this
+    process stops."""
     head = (await store.newest(task.session_id, limit=1, types=(types.TASK_UPDATED,)))[-1].seq
-    known = task
-    latest = await store.tasks.get(task.task_id)
     async with aclosing(store.feed.session(task.session_id, after=head)) as feed:
         while True:
-            for item in changes(known, latest):
-                yield item
-            known = latest
-            if not latest.state.running:
-                return
+            yield await store.tasks.get(task.task_id)
             while not _is_about(await _next(feed, stopping), task):
                 pass
-            latest = await store.tasks.get(task.task_id)
 
 
 def changes(before: Task, after: Task) -> list[News]:
     """What a follower who knew a task before has to be told of it now."""
-    if after.version == before.version:
+    if after.version <= before.version:
         return []
     place = (after.task_id, after.context_id)
     known = {artifact.artifact_id: artifact for artifact in records.artifacts(before)}

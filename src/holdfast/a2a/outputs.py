@@ -1,33 +1,35 @@
 """What a handler puts out in one turn, from its first piece to the rest that the turn comes to.
 
 Text is told as it comes and recorded at the end, as one artifact. Artifacts and statuses are recorded one by one, and
-told once they are durable. A reply or a question back ends the turn: the handler is not heard any further.
+told once they are durable. A reply, a question back or a refusal ends the turn: the handler is not heard any further.
 """
 
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from holdfast.a2a.endings import Ending, answered, asked_back, replied, spoken
+from holdfast.a2a.endings import Ending, answered, asked_back, rejected, replied, spoken
 from holdfast.a2a.files import Files
-from holdfast.a2a.handler import Handler, InputRequired, Output, Reply, Status, Turn
+from holdfast.a2a.handler import Handler, InputRequired, Output, Rejected, Reply, Status, Turn
 from holdfast.a2a.news import Channel
 from holdfast.a2a.persist import until_written
 from holdfast.a2a.records import artifact_change, message_record
 from holdfast.a2a.wire import Artifact, Message, Part, TextPart
 from holdfast.core import IdSource, NewEvent, TaskState, types
 
+OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
+
 
 class Outputs:
-    """The outputs of one turn."""
+    """The outputs of one turn; its text is the artifact with this id."""
 
-    def __init__(self, turn: Turn, channel: Channel, files: Files, ids: IdSource) -> None:
+    def __init__(self, turn: Turn, channel: Channel, files: Files, artifact_id: str, ids: IdSource) -> None:
         self._turn = turn
         self._channel = channel
         self._files = files
         self._ids = ids
-        self._text: list[str] = []
-        self._artifact_id = ids()
+        self._artifact_id = artifact_id
+        self._first = True
 
     async def collect(self, handler: Handler) -> Ending:
         """Hear the handler out."""
@@ -37,32 +39,29 @@ class Outputs:
                 ending = await self._take(output)
                 if ending is not None:
                     return ending
-        return answered(self._channel.task, self._answer, self._ids)
+        return answered(self._channel.task, self._channel.text, self._ids)
 
     async def _take(self, output: Output) -> Ending | None:
+        first, self._first = self._first, False
+        task, text = self._channel.task, self._channel.text
         match output:
             case str():
                 if output:
-                    self._text.append(output)
                     self._channel.say(self._artifact_id, output)
             case Status():
-                said = spoken(self._channel.task, (TextPart(output.text),), self._ids)
+                said = spoken(task, (TextPart(output.text),), self._ids)
                 await self._record({"statusMessage": message_record(said)})
             case Artifact():
                 await self._keep(output)
             case InputRequired():
-                return asked_back(self._channel.task, output.text, self._answer, self._ids)
+                return asked_back(task, output.text, text, self._ids)
+            case Rejected():
+                return rejected(task, output.text, text, self._ids)
             case Reply():
-                return replied(self._channel.task, await self._taken(output.parts), self._ids)
+                return replied(task, await self._taken(output.parts), text, first, self._ids)
             case _:
-                raise TypeError(f"a handler yields text, Artifact, Status, InputRequired or Reply, not {output!r:.80}")
+                raise TypeError(f"a handler yields {OUTPUTS}, not {output!r:.80}")
         return None
-
-    @property
-    def _answer(self) -> Artifact | None:
-        if not self._text:
-            return None
-        return Artifact((TextPart("".join(self._text)),), self._artifact_id)
 
     async def _taken(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """The parts with their files kept by the session; ValueError if there are none."""

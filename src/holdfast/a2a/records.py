@@ -11,8 +11,8 @@ import msgspec
 
 from holdfast.a2a import v10
 from holdfast.a2a.rpc import RpcError
-from holdfast.a2a.wire import Artifact, FilePart, Message, Part, Role, TaskView
-from holdfast.core import Event, Task
+from holdfast.a2a.wire import Artifact, Envelope, FilePart, Message, Part, Role, TaskView
+from holdfast.core import Event, Task, TaskState
 
 ARTIFACT = "artifact-"
 
@@ -20,6 +20,11 @@ ARTIFACT = "artifact-"
 class _StoredPart(v10.PartShape, rename="camel"):
     digest: str | None = None
     size: int | None = None
+
+
+class _StoredEnvelope(msgspec.Struct, rename="camel"):
+    metadata: dict[str, Any] | None = None
+    output_modes: tuple[str, ...] = ()
 
 
 class _Stored(msgspec.Struct, rename="camel"):
@@ -30,6 +35,8 @@ class _Stored(msgspec.Struct, rename="camel"):
     task_id: str | None = None
     reference_task_ids: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None
+    extensions: tuple[str, ...] = ()
+    request: _StoredEnvelope | None = None
 
 
 class _StoredArtifact(msgspec.Struct, rename="camel"):
@@ -45,13 +52,19 @@ class _Document(msgspec.Struct, rename="camel"):
     artifacts: list[_StoredArtifact] = []
     message_seq: int | None = None
     last_seq: int | None = None
+    underway: bool | None = None
     plain: bool = False
+    interrupted: bool = False
     tries: int = 0
 
 
 def message_record(message: Message) -> dict[str, Any]:
     """A message as an event's payload."""
-    return v10.message(message) | {"role": message.role.value, "parts": [part_record(part) for part in message.parts]}
+    record = v10.message(message) | {"role": message.role.value, "parts": [part_record(part) for part in message.parts]}
+    if message.envelope is not None:
+        asked = {"metadata": message.envelope.metadata, "outputModes": list(message.envelope.output_modes)}
+        record["request"] = {name: value for name, value in asked.items() if value}
+    return record
 
 
 def message_in(event: Event) -> Message | None:
@@ -94,7 +107,26 @@ def span(task: Task) -> tuple[int, int] | None:
 def at_work(task: Task, message_seq: int) -> dict[str, Any]:
     """That a turn has begun to answer the message at a seq, as a change of the task's document."""
     first = span(task)
-    return {"messageSeq": first[0] if first else message_seq, "lastSeq": message_seq}
+    return {"messageSeq": first[0] if first else message_seq, "lastSeq": message_seq, "underway": True}
+
+
+AT_REST: dict[str, Any] = {"underway": False}
+"""That a turn has answered its message, as a change of the document of a task that may go on."""
+NO_STATUS: dict[str, Any] = {"statusMessage": None}
+"""That what the status said is no longer so, as a change of the task's document."""
+INTERRUPTED: dict[str, Any] = {"interrupted": True}
+"""That a turn was broken off and nobody meant it to be, as a change of the task's document."""
+
+
+def underway(task: Task) -> bool:
+    """Whether a turn was begun and has not come to its end: else the task waits to begin, or to go on."""
+    begun = _document(task).underway
+    return task.state is TaskState.WORKING if begun is None else begun
+
+
+def interrupted(task: Task) -> bool:
+    """Whether the task ended because its turn was broken off, by a death or a stop of its process."""
+    return _document(task).interrupted
 
 
 def tries(task: Task) -> int:
@@ -144,6 +176,8 @@ def _message(stored: _Stored) -> Message:
         stored.task_id,
         stored.reference_task_ids,
         stored.metadata,
+        stored.extensions,
+        None if stored.request is None else Envelope(stored.request.metadata, stored.request.output_modes),
     )
 
 

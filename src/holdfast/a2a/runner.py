@@ -19,8 +19,9 @@ from holdfast.a2a.handler import Handler, Turn
 from holdfast.a2a.news import Channel
 from holdfast.a2a.outputs import Outputs
 from holdfast.a2a.persist import until_written
+from holdfast.a2a.texts import keep_text, kept_text
 from holdfast.a2a.turn_queue import LEASE_MS, TurnQueue, leased
-from holdfast.a2a.wire import Message, text_of
+from holdfast.a2a.wire import Envelope, Message, text_of
 from holdfast.core import HoldfastError, IdSource, Lease, Task, TaskState
 from holdfast.core.errors import LeaseLost, TaskEnded
 from holdfast.store import Store
@@ -30,6 +31,8 @@ RENEW_SECONDS = 1.0
 STOPPED = "the turn was broken off: the server stopped"
 CANCELED = "the turn was canceled"
 TAKEN_OVER = "the turn was broken off: another process took over its session"
+
+UNMEANT = (STOPPED, TAKEN_OVER)
 
 Hold = Callable[[Task], AbstractAsyncContextManager[Lease]]
 
@@ -69,12 +72,15 @@ class TurnRunner:
 
         await self._to_its_end(channel, in_turn(), self._hold)
 
-    async def run_again(self, channel: Channel, message: Message, lease: Lease, *, after_seconds: float) -> None:
-        """The same for a task that was begun before and whose session is held already."""
+    async def take_up(
+        self, channel: Channel, message: Message, lease: Lease, *, after_seconds: float, interrupted: bool
+    ) -> None:
+        """The same for a task that another process accepted and whose session is held already; `interrupted` says
+        that its turn was begun before."""
 
         async def at_once() -> None:
             await asyncio.sleep(after_seconds)
-            await self._run(channel, message, lease, interrupted=True)
+            await self._run(channel, message, lease, interrupted=interrupted)
 
         await self._to_its_end(channel, at_once(), self._leased)
 
@@ -103,12 +109,21 @@ class TurnRunner:
             work.cancel()
 
     async def _run(self, channel: Channel, message: Message, lease: Lease, *, interrupted: bool = False) -> None:
+        """Answer a message, and whatever else the task was sent by then."""
+        following: Message | None = message
+        while following is not None:
+            await self._answer(channel, following, lease, interrupted=interrupted)
+            running = channel.task.state.running
+            following = await conversation.next_message(self._store, channel.task) if running else None
+            interrupted = False
+
+    async def _answer(self, channel: Channel, message: Message, lease: Lease, *, interrupted: bool) -> None:
         task = channel.task
         if self._stopping:
-            channel.record(await record(self._store, task, self._broken_off(task, STOPPED), lease))
+            channel.record(await record(self._store, task, self._broken_off(channel, STOPPED), lease))
             return
         past = await conversation.before(self._store, task.session_id, task.task_id)
-        changes = records.at_work(task, past.message_seq)
+        changes = records.at_work(task, past.message_seq) | ({} if interrupted else records.NO_STATUS)
         status = "active" if interrupted else None
         try:
             working = await until_written(
@@ -118,6 +133,7 @@ class TurnRunner:
             channel.record(await self._store.tasks.get(task.task_id))
             return
         channel.record(working)
+        envelope = message.envelope or Envelope()
         turn = Turn(
             task.context_id,
             task.task_id,
@@ -132,33 +148,40 @@ class TurnRunner:
             lease,
             message.metadata,
             interrupted,
+            message.extensions,
+            envelope.metadata,
+            envelope.output_modes,
         )
         ending = await self._work_on(channel, turn)
         channel.record(await record(self._store, channel.task, ending, lease))
 
     async def _work_on(self, channel: Channel, turn: Turn) -> Ending:
-        outputs = Outputs(turn, channel, self._files, self._ids)
+        before = await kept_text(self._store, channel.task)  # of an interrupted turn: what is said now replaces it
+        outputs = Outputs(turn, channel, self._files, before.artifact_id if before else self._ids(), self._ids)
         work = asyncio.create_task(outputs.collect(self._handler))
-        keeper = asyncio.create_task(self._keep(channel.task, turn.lease, work))
+        keepers = [
+            asyncio.create_task(self._keep(channel.task, turn.lease, work)),
+            asyncio.create_task(keep_text(self._store, channel, turn.lease)),
+        ]
         self._work[turn.task_id] = work
         try:
             await asyncio.wait({work})
         finally:
             del self._work[turn.task_id]
-            keeper.cancel()
-            work.cancel()
+            for each in (work, *keepers):
+                each.cancel()
         if work.cancelled():
-            return self._broken_off(channel.task, STOPPED if self._stopping else CANCELED)
+            return self._broken_off(channel, STOPPED if self._stopping else CANCELED)
         error = work.exception()
         if error is None:
             return work.result()
         if isinstance(error, LeaseLost):
             raise error
         if isinstance(error, TaskEnded):
-            return self._broken_off(channel.task, CANCELED)
+            return self._broken_off(channel, CANCELED)
         log.error("the agent failed in task %s", turn.task_id, exc_info=error)
         said = error.message if isinstance(error, HoldfastError) else type(error).__name__
-        return self._broken_off(channel.task, f"the agent failed: {said}")
+        return self._broken_off(channel, f"the agent failed: {said}")
 
     async def _keep(self, task: Task, lease: Lease, work: "asyncio.Task[Ending]") -> None:
         """Renew the lease while the work goes on; stop the work if the lease is lost or the task is ended elsewhere."""
@@ -176,10 +199,12 @@ class TurnRunner:
     async def _fail(self, channel: Channel, why: str, hold: Hold) -> None:
         task = channel.task
         async with hold(task) as lease:
-            channel.record(await record(self._store, task, self._broken_off(task, why), lease))
+            # Without its text: that may be what could not be written, or not be this process's any more.
+            ending = broken_off(task, TaskState.FAILED, why, None, self._ids)
+            channel.record(await record(self._store, task, _resumable(ending, why), lease))
 
-    def _broken_off(self, task: Task, why: str) -> Ending:
-        return broken_off(task, TaskState.FAILED, why, self._ids)
+    def _broken_off(self, channel: Channel, why: str) -> Ending:
+        return _resumable(broken_off(channel.task, TaskState.FAILED, why, channel.text, self._ids), why)
 
     def _hold(self, task: Task) -> AbstractAsyncContextManager[Lease]:
         return self._queue.hold(self._store, task.session_id, self._holder(task))
@@ -190,3 +215,8 @@ class TurnRunner:
     def _holder(self, task: Task) -> str:
         # One holder per turn: two turns of one process exclude each other as two processes do.
         return f"{self._owner}:{task.task_id}"
+
+
+def _resumable(ending: Ending, why: str) -> Ending:
+    """An end that nobody meant says so: the message may be sent again, and runs again."""
+    return replace(ending, changes=ending.changes | records.INTERRUPTED) if why in UNMEANT else ending

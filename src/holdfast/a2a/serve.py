@@ -28,13 +28,13 @@ from starlette.routing import Route
 from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.hosts import HostCheck
-from holdfast.a2a.server import A2AServer
+from holdfast.a2a.server import REPLY_SECONDS, A2AServer
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
 from holdfast.store import Store, open_store
-from holdfast.store.lock import StoreLock
+from holdfast.store.lock import Claim, StoreLock
 
 if TYPE_CHECKING:
     import uvicorn
@@ -63,6 +63,7 @@ def serve(
     version: str = "1",
     card: Form = "1.0",
     resume: bool = False,
+    reply_seconds: float = REPLY_SECONDS,
     allow_push: Iterable[str] = (),
     allow_hosts: Iterable[str] = (),
     grace_seconds: float = 5.0,
@@ -70,9 +71,10 @@ def serve(
     """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
 
     `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
-    begun again that a killed process was in; `allow_push` names hosts that news may be posted to though their
-    addresses are not public, `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and
-    the loopback ones. A handler that is none is a TypeError; what else is in the way ends the program with a hint.
+    begun again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it
+    shows a task; `allow_push` names hosts that news may be posted to though their addresses are not public,
+    `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and the loopback ones.
+    A handler that is none is a TypeError; what else is in the way ends the program with a hint.
     """
     check_handler(handler)
     signal.signal(signal.SIGTERM, _stop)
@@ -95,11 +97,12 @@ def serve(
                 url=url or (here if is_loopback(listener.getsockname()[0]) else None),
                 card=card,
                 resume=resume,
+                reply_seconds=reply_seconds,
                 guard=UrlGuard(allow_push),
             )
             said = f"{name} serves A2A at {here}, its data in {folder}"
             front = partial(web_server, grace_seconds=grace_seconds, version=version, hosts=hosts, said=said)
-            asyncio.run(_serve(make, front, folder, listener))
+            asyncio.run(_serve(make, front, folder, lock.claim(here), listener))
     except StoreInUse as error:
         _end(error.message, "stop that server, or give serve() another data folder")
     except HoldfastError as error:
@@ -132,9 +135,10 @@ async def _serve(
     make: Callable[[Store], A2AServer],
     front: "Callable[[A2AServer], uvicorn.Server]",
     folder: Path,
+    claim: Claim,
     listener: socket.socket,
 ) -> None:
-    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db") as store:
+    async with await open_store(f"sqlite:///{quote(str(folder))}/holdfast.db", claim=claim) as store:
         a2a = make(store)
         await a2a.start(alone=True)
         await front(a2a).serve(sockets=[listener])

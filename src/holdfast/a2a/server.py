@@ -36,6 +36,7 @@ PATH = "/a2a"
 PATHS = (PATH, PATH + "/")
 LARGE = 1024 * 1024
 RETRY_AFTER_SECONDS = "1"
+REPLY_SECONDS = 0.5
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -43,12 +44,13 @@ log = logging.getLogger("holdfast.a2a")
 class A2AServer:
     """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach; without
     one each is told the address that it used. `card` is the form of the agent card, and `asks_for_token` what it says
-    of callers; `resume` lets a turn be begun again that a process died in; `guard` says where news may be posted.
+    of callers; `resume` lets a turn be begun again that a process died in; `reply_seconds` is how long a stream waits
+    for a plain `Reply` before it shows a task; `guard` says where news may be posted.
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
-    share nothing, workspaces included. `refuse` is the answer to a caller that may not do what it asks for, None to one
-    that may; `until_refused` returns when a request's caller may no longer be told more; `rested` hears of every turn
-    that is over.
+    share nothing, workspaces included. `caller_of` names a request's sender where senders are known apart. `refuse` is
+    the answer to a caller that may not do what it asks for, None to one that may; `until_refused` returns when a
+    request's caller may no longer be told more; `rested` hears of every turn that is over.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class A2AServer:
         card: Form = "1.0",
         asks_for_token: bool = False,
         resume: bool = False,
+        reply_seconds: float = REPLY_SECONDS,
         guard: UrlGuard | None = None,
         store_of: Callable[[Request], Store] | None = None,
+        caller_of: Callable[[Request], str | None] | None = None,
         refuse: Callable[[Request, Operation], Response | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
@@ -77,10 +81,12 @@ class A2AServer:
             agent=agent,
             workspace=workspace,
             resume=resume,
+            reply_seconds=reply_seconds,
             guard=guard or UrlGuard(),
             rested=rested,
         )
         self._store_of = store_of or (lambda _request: store)
+        self._caller_of = caller_of or (lambda _request: None)
         self._refuse = refuse or (lambda _request, _operation: None)
         self._until_refused = until_refused
         self._described = Described(name, version, asks_for_token)
@@ -132,7 +138,7 @@ class A2AServer:
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
             in_events = is_always_a_stream(rpc.method_of(value), version)
-            call = asked(rpc.call_in(value), version)
+            call = asked(rpc.call_in(value), version, self._caller_of(request))
             return self._refuse(request, call.operation) or await self._answer(request, call_id, call)
         except ClientDisconnect:
             return Response(status_code=400)

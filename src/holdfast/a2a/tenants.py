@@ -17,7 +17,7 @@ from holdfast.store import Store
 
 class Tenants:
     """One agent's turns in a store, for every tenant that comes; `resume` says that a turn that a process died in may
-    be begun again."""
+    be begun again, `reply_seconds` how long a stream waits for a plain reply before it shows a task."""
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class Tenants:
         agent: str,
         workspace: Path,
         resume: bool,
+        reply_seconds: float,
         guard: UrlGuard,
         rested: Rested | None = None,
     ) -> None:
@@ -36,6 +37,7 @@ class Tenants:
         self._handler = handler
         self._agent = agent
         self._workspace = workspace
+        self._reply_seconds = reply_seconds
         self._guard = guard
         self._rested = rested
         self._turns = {store.tenant: self._turns_in(store, workspace)}
@@ -78,6 +80,7 @@ class Tenants:
             configs=PushConfigs(store, self._guard),
             agent=self._agent,
             owner=self._owner,
+            reply_seconds=self._reply_seconds,
             ids=self._ids,
             rested=self._rested,
         )

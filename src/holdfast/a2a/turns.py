@@ -1,13 +1,15 @@
 """Turns over the store: a message is recorded with its task, run once, and answered with how its task stands.
 
 The session is the conversation's, found by its context and never by a task. What was accepted goes on whether or not
-the client stays, and whoever follows it misses nothing.
+the client stays, and whoever follows it misses nothing. A stream that begins with the task has waited a moment first:
+an agent that answers at once with a plain message has no task to show.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,14 +17,16 @@ from holdfast.a2a import records, rpc
 from holdfast.a2a.acceptance import Acceptance, Offer
 from holdfast.a2a.endings import broken_off
 from holdfast.a2a.files import Files
-from holdfast.a2a.names import session_key
-from holdfast.a2a.news import Channel, from_the_log
+from holdfast.a2a.names import agent_prefix
+from holdfast.a2a.news import Channel, changes, from_the_log
 from holdfast.a2a.push import Push, PushConfigs
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.runner import CANCELED, TurnRunner
 from holdfast.a2a.showing import shown, shown_message, shown_task
 from holdfast.a2a.task_lists import TaskLists
+from holdfast.a2a.texts import kept_text
 from holdfast.a2a.wire import (
+    Artifact,
     ListRequest,
     Message,
     News,
@@ -34,7 +38,7 @@ from holdfast.a2a.wire import (
     TaskView,
 )
 from holdfast.core import IdSource, Lease, Task, TaskState
-from holdfast.core.errors import Closing, NotFound, TaskEnded
+from holdfast.core.errors import Closing, NotFound, SessionGone, TaskEnded
 from holdfast.core.ids import check_name
 from holdfast.store import Store
 
@@ -61,6 +65,7 @@ class Turns:
         configs: PushConfigs,
         agent: str,
         owner: str,
+        reply_seconds: float,
         ids: IdSource,
         rested: Rested | None = None,
     ) -> None:
@@ -70,6 +75,7 @@ class Turns:
         self._runner = runner
         self._push = push
         self._agent = agent
+        self._reply_seconds = reply_seconds
         self._ids = ids
         self._rested = rested
         self._acceptance = Acceptance(store, files, agent=agent, owner=owner, ids=ids)
@@ -83,7 +89,7 @@ class Turns:
         task = await self._accepted(request)
         if not request.wait:
             return await self._view(task, request.history_length)
-        async for _ in self._news(task):
+        async for _ in self._news(task, _rests):
             pass
         task = await self._store.tasks.get(task.task_id)
         reply = records.reply(task)
@@ -92,9 +98,10 @@ class Turns:
         )
 
     async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
-        """Record a message and run its turn; its task as it stands, and then its news."""
+        """Record a message and run its turn; its task as it stands, and then its news until it rests, or a plain
+        reply."""
         task = await self._accepted(request)
-        async for item in self._follow(task, request.history_length):
+        async for item in self._follow(task, request.history_length, _rests, reply_seconds=self._reply_seconds):
             yield item
 
     async def get(self, request: TaskRequest) -> TaskView:
@@ -110,9 +117,9 @@ class Turns:
     async def cancel(self, request: TaskRequest) -> TaskView:
         """End a task and stop the work on it."""
         task = await self.known(request.task_id)
-        ending = broken_off(task, TaskState.CANCELED, CANCELED, self._ids)
+        ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
         try:
-            ended = await self._store.tasks.update(task, ending.state, ending.changes)
+            ended = await self._store.tasks.update(task, ending.state, ending.changes, messages=ending.messages)
         except TaskEnded:
             raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
         if task.task_id in self._channels:
@@ -123,12 +130,18 @@ class Turns:
         return await self._view(ended, request.history_length)
 
     async def subscribe(self, request: TaskRequest) -> AsyncGenerator[News]:
-        """A task as it stands, and then its news, until it rests."""
+        """A task as it stands, and then its news until it ends: through every question back, or, if that is what was
+        asked for, only to the next."""
         task = await self.known(request.task_id)
         if task.state.terminal:
             said = f"Unsupported operation: the task has ended ({task.state}), there is nothing to follow"
             raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=task.task_id)
-        async for item in self._follow(task, request.history_length):
+        rest = None if task.state.running else task.version
+
+        def over(now: Task) -> bool:
+            return now.state.terminal or (not request.to_its_end and _rests(now) and now.version != rest)
+
+        async for item in self._follow(task, request.history_length, over):
             yield item
 
     async def known(self, task_id: str) -> Task:
@@ -136,17 +149,19 @@ class Turns:
         unknown = RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task_id)
         try:
             task = await self._store.tasks.get(check_name(task_id, "a task id"))
-        except NotFound:
+            routes = await self._store.keys.of_session(task.session_id)
+        except (NotFound, SessionGone):
             raise unknown from None
-        routes = await self._store.keys.routes(session_key(self._agent, task.context_id))
-        if task.session_id not in {route.session_id for route in routes}:
+        if not any(route.key.startswith(agent_prefix(self._agent)) for route in routes):
             raise unknown
         return task
 
-    async def take_up(self, task: Task, message: Message, lease: Lease, *, after_seconds: float) -> None:
-        """Run a turn once more that a process died in, to its end."""
+    async def take_up(
+        self, task: Task, message: Message, lease: Lease, *, after_seconds: float, interrupted: bool
+    ) -> None:
+        """Run a turn to its end that a process died in, or before it."""
         channel = self._open(task)
-        run = self._runner.run_again(channel, message, lease, after_seconds=after_seconds)
+        run = self._runner.take_up(channel, message, lease, after_seconds=after_seconds, interrupted=interrupted)
         await asyncio.wait({self._start(channel, run)})
 
     def tell(self, before: Task, after: Task) -> None:
@@ -174,7 +189,9 @@ class Turns:
         followed = None if message.task_id is None else await self.known(message.task_id)
         if request.push is not None:
             await self.configs.check(request.push)
-        found = await self._acceptance.look(message, followed, request.idempotency_key)
+        found = await self._acceptance.look(
+            message, followed, request.idempotency_key, request.caller, request.session_key
+        )
         if isinstance(found, Task):
             return found
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
@@ -182,44 +199,59 @@ class Turns:
 
     async def _accept(self, offer: Offer, push: PushConfig | None) -> Task:
         accepted = await self._acceptance.accept(offer)
-        if accepted.run:
-            try:
-                if push is not None:
-                    await self.configs.set(accepted.task.task_id, push)
-            finally:
+        try:
+            if accepted.fresh and push is not None:
+                await self.configs.set(accepted.task.task_id, push)
+        finally:
+            if accepted.run:
                 channel = self._open(accepted.task)
                 self._start(channel, self._runner.run(channel, accepted.message))
         return accepted.task
 
-    async def _follow(self, task: Task, history_length: int | None) -> AsyncGenerator[News]:
-        """A task as it stands, then its news; nothing is told twice or left out."""
-        history = await self._history(task, history_length)
+    async def _follow(
+        self, task: Task, history_length: int | None, over: Callable[[Task], bool], *, reply_seconds: float = 0
+    ) -> AsyncGenerator[News]:
+        """A task as it stands, then its news until it is over; nothing is told twice or left out. A plain reply is
+        told instead, if the turn ends with one in so many seconds."""
+        history, kept = await self._history(task, history_length), await kept_text(self._store, task)
         channel = self._channels.get(task.task_id)
-        if channel is None:
-            task = await self._store.tasks.get(task.task_id)
-            yield await shown(self.files, records.view(task, history))
-            news = self._from_the_log(task)
-        else:
-            view, place = replace(channel.view, history=history), channel.place
-            yield await shown(self.files, view)
-            news = self._of_channel(channel, place)
-        async for item in news:
+        task = await self._store.tasks.get(task.task_id) if channel is None else channel.task
+        # In one go: what is told from now on is not in the view, and what was told is.
+        view = _with_text(task, history, channel.text or kept if channel else kept)
+        place = channel.place if channel else 0
+        if channel is not None and reply_seconds:
+            await channel.show(reply_seconds)
+        reply = records.reply(task if channel is None else channel.task) if reply_seconds else None
+        if reply is not None:
+            yield await shown_message(self.files, reply)
+            return
+        yield await shown(self.files, view)
+        if channel is not None:
+            async for item in self._of_channel(channel, place):
+                yield await shown(self.files, item)
+            task = channel.task
+        async for item in self._news(task, over):
             yield await shown(self.files, item)
 
-    async def _news(self, task: Task) -> AsyncGenerator[News]:
-        """The news of a task until it rests: from its channel if it runs here, else from the log."""
-        channel = self._channels.get(task.task_id)
-        if channel is not None:
-            async for item in self._of_channel(channel, channel.place):
-                yield item
-        else:
-            async for item in self._from_the_log(task):
-                yield item
-
-    async def _from_the_log(self, task: Task) -> AsyncGenerator[News]:
-        if task.state.running:
-            async for item in from_the_log(self._store, task, self._stopping):
-                yield item
+    async def _news(self, known: Task, over: Callable[[Task], bool]) -> AsyncGenerator[News]:
+        """The news of a task since it was known so, until it is over: from its channel while it runs here, else from
+        the log."""
+        async with aclosing(from_the_log(self._store, known, self._stopping)) as log:
+            while not over(known):
+                channel = self._live_channel(known)
+                latest = None if channel else await anext(log)
+                # Opened before its turn says anything: what it tells, the log is not to tell too.
+                channel = channel or self._live_channel(known)
+                if channel is not None:
+                    for item in changes(known, channel.first):
+                        yield item
+                    async for item in self._of_channel(channel, 0):
+                        yield item
+                    known = channel.task
+                elif latest is not None:
+                    for item in changes(known, latest):
+                        yield item
+                    known = latest
 
     async def _of_channel(self, channel: Channel, place: int) -> AsyncGenerator[News]:
         async for item in channel.follow(place):
@@ -227,8 +259,20 @@ class Turns:
         if channel.task.state.running:
             raise self._store.failure or Closing("the server stopped before the turn ended")
 
+    def _live_channel(self, task: Task) -> Channel | None:
+        channel = self._channels.get(task.task_id)
+        return None if channel is None or channel.ended else channel
+
     async def _view(self, task: Task, history_length: int | None) -> TaskView:
-        return await shown_task(self.files, records.view(task, await self._history(task, history_length)))
+        history = await self._history(task, history_length)
+        return await shown_task(self.files, _with_text(task, history, await self._text(task)))
+
+    async def _text(self, task: Task) -> Artifact | None:
+        """The text that a running task has said so far: as it is here, or as it was last kept."""
+        channel = self._live_channel(task)
+        if channel is not None and channel.text is not None:
+            return channel.text
+        return await kept_text(self._store, task)
 
     async def _history(self, task: Task, history_length: int | None) -> tuple[Message, ...]:
         return await self._lists.history(task, history_length)
@@ -272,6 +316,16 @@ class Turns:
         self._underway.add(started)
         started.add_done_callback(self._underway.discard)
         return started
+
+
+def _with_text(task: Task, history: tuple[Message, ...], text: Artifact | None) -> TaskView:
+    """The task as a client is shown it, with the text that has come so far if it has not come to rest since."""
+    view = records.view(task, history)
+    return replace(view, artifacts=(*view.artifacts, text)) if text and task.state.running else view
+
+
+def _rests(task: Task) -> bool:
+    return not task.state.running
 
 
 def _report(run: "asyncio.Task[None]") -> None:

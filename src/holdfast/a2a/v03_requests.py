@@ -7,6 +7,7 @@ import msgspec
 from holdfast.a2a.shapes import Address, Count, Name, check_media_type, invalid, name_in, read
 from holdfast.a2a.wire import (
     DataPart,
+    Envelope,
     FilePart,
     Message,
     Part,
@@ -55,6 +56,7 @@ class _Message(msgspec.Struct, rename="camel"):
     task_id: str | None = None
     reference_task_ids: list[str] | None = None
     metadata: dict[str, Any] | None = None
+    extensions: list[str] | None = None
 
 
 class _Authentication(msgspec.Struct):
@@ -80,6 +82,7 @@ class _PushAsked(msgspec.Struct, rename="camel"):
 
 
 class _Configuration(msgspec.Struct, rename="camel"):
+    accepted_output_modes: list[str] | None = None
     blocking: bool | None = None
     history_length: Count | None = None
     push_notification_config: _Push | None = None
@@ -88,6 +91,7 @@ class _Configuration(msgspec.Struct, rename="camel"):
 class _Send(msgspec.Struct):
     message: _Message
     configuration: _Configuration | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class _Task(msgspec.Struct, rename="camel"):
@@ -101,7 +105,7 @@ def send_request(params: dict[str, Any]) -> SendRequest:
     configuration = asked.configuration or _Configuration()
     push = configuration.push_notification_config
     return SendRequest(
-        _message(asked.message),
+        _message(asked.message, _envelope(asked)),
         configuration.blocking is not False,
         configuration.history_length,
         None if push is None else _push(push),
@@ -109,9 +113,10 @@ def send_request(params: dict[str, Any]) -> SendRequest:
 
 
 def task_request(params: dict[str, Any]) -> TaskRequest:
-    """The params of `tasks/get`, `tasks/cancel` and `tasks/resubscribe`."""
+    """The params of `tasks/get`, `tasks/cancel` and `tasks/resubscribe`, which ends as the stream does that it
+    resumes: when the task rests."""
     asked = read(params, _Task)
-    return TaskRequest(asked.id, asked.history_length)
+    return TaskRequest(asked.id, asked.history_length, to_its_end=False)
 
 
 def push_set(params: dict[str, Any]) -> tuple[str, PushConfig]:
@@ -141,7 +146,12 @@ def _push(asked: _Push) -> PushConfig:
     )
 
 
-def _message(asked: _Message) -> Message:
+def _envelope(asked: _Send) -> Envelope | None:
+    modes = asked.configuration.accepted_output_modes if asked.configuration else None
+    return Envelope(asked.metadata, tuple(modes or ())) if asked.metadata or modes else None
+
+
+def _message(asked: _Message, envelope: Envelope | None) -> Message:
     if not asked.parts:
         raise invalid("a message has at least one part - at `$.message.parts`")
     return Message(
@@ -152,6 +162,8 @@ def _message(asked: _Message) -> Message:
         asked.task_id or None,
         tuple(asked.reference_task_ids or ()),
         asked.metadata,
+        tuple(asked.extensions or ()),
+        envelope,
     )
 
 

@@ -152,6 +152,7 @@ def message(item: Message) -> dict[str, Any]:
         "parts": [part(piece) for piece in item.parts],
         "referenceTaskIds": list(item.reference_task_ids) or None,
         "metadata": item.metadata,
+        "extensions": list(item.extensions) or None,
     }
     return without_none(document)
 

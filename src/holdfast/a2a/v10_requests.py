@@ -12,6 +12,7 @@ from holdfast.a2a.shapes import Address, Count, Name, check_media_type, invalid,
 from holdfast.a2a.shapes import read_proto_json as read
 from holdfast.a2a.wire import (
     DataPart,
+    Envelope,
     FilePart,
     ListRequest,
     Message,
@@ -62,6 +63,7 @@ class _Message(msgspec.Struct, rename="camel"):
     task_id: str | None = None
     reference_task_ids: list[str] | None = None
     metadata: dict[str, Any] | None = None
+    extensions: list[str] | None = None
 
 
 class _Authentication(msgspec.Struct):
@@ -86,6 +88,7 @@ class _PushAsked(msgspec.Struct, rename="camel"):
 
 
 class _Configuration(msgspec.Struct, rename="camel"):
+    accepted_output_modes: list[str] | None = None
     return_immediately: bool | None = None
     history_length: Count | None = None
     task_push_notification_config: _Push | None = None
@@ -94,6 +97,7 @@ class _Configuration(msgspec.Struct, rename="camel"):
 class _Send(msgspec.Struct):
     message: _Message
     configuration: _Configuration | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class _Task(msgspec.Struct, rename="camel"):
@@ -117,7 +121,7 @@ def send_request(params: dict[str, Any]) -> SendRequest:
     configuration = asked.configuration or _Configuration()
     push = configuration.task_push_notification_config
     return SendRequest(
-        _message(asked.message),
+        _message(asked.message, _envelope(asked)),
         not configuration.return_immediately,
         configuration.history_length,
         None if push is None else _push(push),
@@ -180,7 +184,12 @@ def _push(asked: _Push) -> PushConfig:
     )
 
 
-def _message(asked: _Message) -> Message:
+def _envelope(asked: _Send) -> Envelope | None:
+    modes = asked.configuration.accepted_output_modes if asked.configuration else None
+    return Envelope(asked.metadata, tuple(modes or ())) if asked.metadata or modes else None
+
+
+def _message(asked: _Message, envelope: Envelope | None) -> Message:
     if not asked.parts:
         raise invalid("a message has at least one part - at `$.message.parts`")
     for piece in asked.parts:
@@ -194,6 +203,8 @@ def _message(asked: _Message) -> Message:
         asked.task_id or None,
         tuple(asked.reference_task_ids or ()),
         asked.metadata,
+        tuple(asked.extensions or ()),
+        envelope,
     )
 
 

@@ -62,6 +62,14 @@ def text_of(parts: tuple[Part, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a request said beside its message: kept with it for its turn, and shown to nobody."""
+
+    metadata: dict[str, Any] | None = None
+    output_modes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message, from either side."""
 
@@ -72,6 +80,8 @@ class Message:
     task_id: str | None = None
     reference_task_ids: tuple[str, ...] = ()
     metadata: dict[str, Any] | None = None
+    extensions: tuple[str, ...] = ()
+    envelope: Envelope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +161,19 @@ class SendRequest:
     push: PushConfig | None = None
     idempotency_key: str | None = None
     """The sender's own name for this message: under it no other message is taken."""
+    caller: str | None = None
+    """Who sent it, if callers are known apart."""
+    session_key: str | None = None
+    """The key of the conversation, if the sender names that and not a context."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
-    """A question about one task."""
+    """A question about one task; one that follows it is told its news until it ends, or only until it rests."""
 
     task_id: str
     history_length: int | None = None
+    to_its_end: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,14 @@
-"""What a command says when it cannot do its work: the error, the hint, exit code 2."""
+"""What a command says when it cannot do its work: the error, the hint, exit code 2.
 
+A file that cannot be read or written is such an error, wherever it shows; what else is raised is a defect of ours.
+"""
+
+import errno
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -12,6 +17,7 @@ from holdfast.cli.show import as_json
 from holdfast.core import HoldfastError
 from holdfast.core.problem import problem
 
+NOT_THERE = 1
 CANNOT = 2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +36,14 @@ class Refused(HoldfastError):
         return problem_of(self)["status"] in {404, 410}
 
 
+class UnusableFile(HoldfastError):
+    """A file, a folder or a stream of the system's cannot be read or written."""
+
+    code = "unusable_file"
+    status = 400
+    hint = "see whether it is there, whether you may read or write it, and whether its disk has room"
+
+
 def problem_of(error: HoldfastError) -> dict[str, Any]:
     """The problem object of an error, also of one that came from a gateway."""
     return error.problem if isinstance(error, Refused) else problem(error)
@@ -43,11 +57,47 @@ def says_errors(command: Command) -> Command:
         try:
             return command(*args, **options)
         except HoldfastError as error:
-            if options.get("as_json"):
-                as_json(problem_of(error))
-            click.echo(f"error: {plain(error.message)}", err=True)
-            if error.hint:
-                click.echo(f"hint: {plain(error.hint)}", err=True)
-            sys.exit(CANNOT)
+            _end(error, in_json=bool(options.get("as_json")))
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # nobody reads any more, which click takes for an end
+            _end(unusable(error), in_json=bool(options.get("as_json")))
 
     return run  # type: ignore[return-value]
+
+
+def asks(command: Command) -> Command:
+    """The same for a command that asks for one thing: exit code 1 if there is no such thing, or no longer."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> Any:
+        try:
+            return command(*args, **options)
+        except Refused as refused:
+            if not refused.is_missing:
+                raise
+            _end(refused, in_json=bool(options.get("as_json")), code=NOT_THERE)
+
+    return says_errors(run)  # type: ignore[return-value]
+
+
+def unusable(error: OSError) -> UnusableFile:
+    """The system's refusal in our words."""
+    name = "" if error.filename is None else f" {error.filename}"
+    return UnusableFile(f"cannot use{name}: {error.strerror or error}")
+
+
+def say(error: HoldfastError) -> None:
+    """The error and a hint on stderr."""
+    click.echo(f"error: {plain(error.message)}", err=True)
+    context = click.get_current_context(silent=True)
+    general = f"see `{context.command_path} --help`" if context else "see `holdfast --help`"
+    click.echo(f"hint: {plain(error.hint or general)}", err=True)
+
+
+def _end(error: HoldfastError, *, in_json: bool, code: int = CANNOT) -> NoReturn:
+    say(error)
+    if in_json:
+        with suppress(OSError):  # it may be stdout that cannot be written
+            as_json(problem_of(error))
+    sys.exit(code)

@@ -16,21 +16,25 @@ from holdfast.store.portable.lines import decode_event
 PAGE = 1_000
 
 
-async def export_files(service: Service, root: Path, session_ids: Sequence[str], progress: Progress) -> dict[str, Any]:
+async def export_files(
+    service: Service, root: Path, session_ids: Sequence[str], progress: Progress, *, one_file: bool = False
+) -> dict[str, Any]:
     """Write each session's folder, going on after what is there; how many sessions and new events that is."""
     sessions = events = 0
     async for session_id in _chosen(service, session_ids):
-        written = await _export(service, root, session_id, must_exist=bool(session_ids))
+        written = await _export(service, root, session_id, must_exist=bool(session_ids), one_file=one_file)
         sessions, events = sessions + (written is not None), events + (written.events if written else 0)
         progress(f"{number(sessions, 'session')}, {number(events, 'event')} written")
     return {"path": str(root), "sessions": sessions, "events": events}
 
 
-async def follow_files(service: Service, root: Path, session_ids: Sequence[str], progress: Progress) -> None:
+async def follow_files(
+    service: Service, root: Path, session_ids: Sequence[str], progress: Progress, *, one_file: bool = False
+) -> None:
     """Write the folders, then what comes, for ever: from a place in the feed that was taken before the writing."""
     async with aclosing(service.follow()) as feed:
         cursor = (await anext(feed))["cursor"]
-    events = (await export_files(service, root, session_ids, progress))["events"]
+    events = (await export_files(service, root, session_ids, progress, one_file=one_file))["events"]
     wanted = frozenset(session_ids)
     reached: dict[str, int] = {}
     async with aclosing(service.follow(cursor=cursor)) as feed:
@@ -40,7 +44,7 @@ async def follow_files(service: Service, root: Path, session_ids: Sequence[str],
             session_id = message["sessionId"]
             if (wanted and session_id not in wanted) or message["seq"] <= reached.get(session_id, 0):
                 continue
-            written = await _export(service, root, session_id, must_exist=False)
+            written = await _export(service, root, session_id, must_exist=False, one_file=one_file)
             if written is not None:
                 reached[session_id], events = written.seq, events + written.events
                 progress(f"following: {number(events, 'event')} written")
@@ -53,11 +57,11 @@ class Written(NamedTuple):
     events: int
 
 
-async def _export(service: Service, root: Path, session_id: str, *, must_exist: bool) -> Written | None:
+async def _export(service: Service, root: Path, session_id: str, *, must_exist: bool, one_file: bool) -> Written | None:
     """Bring one session's folder up to now; None if the session was deleted meanwhile."""
     try:
         found = await service.call("GET", at("/api/sessions/{}", session_id), limit=1)
-        with FolderWriter(root, session_id) as folder:
+        with FolderWriter(root, session_id, one_file=one_file) as folder:
             before = folder.seq
             while folder.seq < found["metadata"]["headSeq"]:
                 lines = service.lines("GET", at("/api/sessions/{}/log", session_id), after=folder.seq, limit=PAGE)

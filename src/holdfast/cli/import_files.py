@@ -1,56 +1,106 @@
 """Importing plain files: each line becomes an event once, and what was read is kept, with a manifest.
 
+A session that is new here arrives whole, as from an archive, with the times and places that its files say; one that is
+here already is gone on with, by what it lacks. A folder that cannot be read, or whose session the gateway refuses, is
+named with its reason, and the others arrive.
+
 An import says in its manifest which sessions it made, so it can be taken back: those sessions are deleted, archived
 first, unless something else has been written to them since.
 """
 
+import asyncio
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from holdfast.cli.errors import Refused
+from holdfast.cli.errors import Refused, problem_of
 from holdfast.cli.service import Service, at
 from holdfast.cli.show import Progress
-from holdfast.core import NewEvent, SystemClock, TimeOrderedIds, types
+from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
-from holdfast.store.portable import SessionFolder, read_folder, session_folders
+from holdfast.store.portable import SessionFolder, Skipped, is_session, read_folder, read_log, session_folders
+from holdfast.store.portable.files_layout import moment
+from holdfast.store.portable.folder_documents import described, ended
 
 BATCH = 500
+CHUNK = 256 * 1024
+ZIP = "application/zip"
+OF_THE_SESSION = frozenset({400, 404, 409, 410, 413})
+"""Statuses of refusals that are a matter of one session; others end the import."""
 MANIFEST = "manifest.json"
 LINES = "application/x-ndjson"
 CREATED = 201
 
 
 async def import_files(service: Service, root: Path, keep: Path, progress: Progress) -> dict[str, Any]:
-    """Import every session folder under `root`; what was done, and where the files were kept."""
-    done: dict[str, Any] = {"sessions": [], "thereBefore": [], "events": 0, "skipped": []}
-    folders = session_folders(root)
+    """Import every session folder under `root`; what was done, what was refused, and where the files were kept."""
+    done: dict[str, Any] = {"sessions": [], "thereBefore": [], "events": 0, "skipped": [], "refused": []}
+    folders = [path for path in session_folders(root) if path.is_symlink() or is_session(path)]
     if not folders:
         raise InvalidInput(
             f"there is no session in {root}", hint="name the folder that has sessions/<id>/actions.jsonl"
         )
-    checked = [_checked(folder) for folder in folders]
     kept = _keep(folders, keep)
     made: dict[str, int] = {}
     try:
-        for number, folder in enumerate(checked):
-            progress(f"{number:,} of {len(checked):,} sessions imported")
-            new = await _head(service, folder.session_id) is None
-            head, count = await _import(service, folder)
-            done["events"] += count
-            done["sessions" if new else "thereBefore"].append(folder.session_id)
-            done["skipped"] += [
-                {**each._asdict(), "file": f"{folder.session_id}/{each.file}"} for each in folder.skipped
-            ]
-            if new:
-                made[folder.session_id] = head
+        for number, path in enumerate(folders):
+            progress(f"{number:,} of {len(folders):,} sessions imported")
+            try:
+                arrived = await _arrive(service, path)
+            except HoldfastError as error:
+                done["refused"].append(_refusal(path.name, error))
+                continue
+            done["events"] += arrived.events
+            done["thereBefore" if arrived.made is None else "sessions"].append(path.name)
+            done["skipped"] += [{**each._asdict(), "file": f"{path.name}/{each.file}"} for each in arrived.skipped]
+            if arrived.made is not None:
+                made[path.name] = arrived.made
     finally:
         _say(kept, {"made": made, "extended": done["thereBefore"]})
     return {**done, "kept": str(kept)}
+
+
+class Arrived(NamedTuple):
+    """What an import did with one folder: new events, lines left out, and where the log of a new session ends."""
+
+    events: int
+    skipped: list[Skipped]
+    made: int | None
+
+
+async def _arrive(service: Service, path: Path) -> Arrived:
+    """Import one folder: as a new session, or into the one that is here."""
+    log = await asyncio.to_thread(read_log, path, SystemClock(), TimeOrderedIds())
+    if await _head(service, log.session_id) is not None:
+        folder = read_folder(path)
+        count = await _go_on(service, folder)
+        return Arrived(count, list(dict.fromkeys([*log.skipped, *folder.skipped])), None)
+    with tempfile.TemporaryFile() as file:
+        head = await asyncio.to_thread(log.write, file)
+        file.seek(0)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while chunk := file.read(CHUNK):
+                yield chunk
+
+        async with service.stream("POST", "/api/import", content=chunks(), media=ZIP) as answer:
+            await answer.aread()
+    return Arrived(log.lines, log.skipped, head)
+
+
+def _refusal(session_id: str, error: HoldfastError) -> dict[str, Any]:
+    """Why one session was refused; the error itself if it is no matter of that session."""
+    refusal = problem_of(error)
+    if refusal["status"] not in OF_THE_SESSION:
+        raise error
+    where = {"file": f"{session_id}/{refusal['member']}"} if refusal.get("member") not in (None, session_id) else {}
+    line = {"line": refusal["line"]} if "line" in refusal else {}
+    return {"session": session_id, **where, **line, "code": refusal["code"], "reason": refusal["detail"]}
 
 
 async def undo(service: Service, kept: Path) -> dict[str, Any]:
@@ -74,13 +124,6 @@ async def undo(service: Service, kept: Path) -> dict[str, Any]:
     return {"deleted": deleted, "events": sum(made[session_id] for session_id in deleted)}
 
 
-def _checked(path: Path) -> SessionFolder:
-    """The folder, read to its end once, so that what is wrong with it shows before anything is written."""
-    for _ in read_folder(path).events:
-        pass
-    return read_folder(path)
-
-
 async def _head(service: Service, session_id: str) -> int | None:
     """Where a session's log ends; None if there is no such session, or no longer."""
     try:
@@ -92,27 +135,50 @@ async def _head(service: Service, session_id: str) -> int | None:
     return int(found["session"]["headSeq"])
 
 
-async def _import(service: Service, folder: SessionFolder) -> tuple[int, int]:
-    """Write a folder's lines and documents; where the log ends then, and how many of the lines are new in it."""
+async def _go_on(service: Service, folder: SessionFolder) -> int:
+    """Write what the session that is here lacks of a folder; how many of the lines are new in it."""
     path = at("/api/sessions/{}", folder.session_id)
-    if folder.initial is not None or folder.metadata is not None:
-        known = folder.metadata or {}
-        body = {"sessionId": folder.session_id, "initial": folder.initial, "userId": known.get("userId")}
-        body |= {name: known[name] for name in ("tags", "agent") if known.get(name)}
-        own = known.get("metadata")
-        await service.call("POST", "/api/sessions", body={**body, "metadata": own if isinstance(own, dict) else {}})
     count = 0
     for batch in _batches(folder.events):
         count += await _append(service, folder.session_id, batch)
-    if folder.state:
-        stamp = hashlib.sha256(json.dumps(folder.state, sort_keys=True).encode()).hexdigest()
-        await service.call("PATCH", at("/api/state/{}", folder.session_id), body=folder.state, key=f"import-{stamp}")
-    if isinstance(folder.final, dict) and folder.final.get("status"):
-        body = {name: folder.final.get(name) for name in ("status", "outcome", "response")}
-        stamp = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-        await service.call("POST", f"{path}/finalize", body={**body, "idempotencyKey": f"import-{stamp}"})
-    found = await service.call("GET", f"{path}/resume", limit=1)
-    return found["session"]["headSeq"], count
+    here = await service.call("GET", path, limit=1)
+    known = folder.metadata or {}
+    about = described(known, folder.initial)
+    own = about.body.get("metadata", {})
+    if any(here["metadata"]["metadata"].get(name) != value for name, value in own.items()):
+        await service.call("PATCH", f"{path}/metadata", body=own, key=_key(own))
+    tags = [tag for tag in about.body.get("tags", ()) if tag not in here["metadata"]["tags"]]
+    if tags:
+        await service.call("POST", f"{path}/tags", body={"add": tags, "idempotencyKey": _key(tags)})
+    if folder.state and not _has(here["state"], folder.state):
+        await service.call("PATCH", at("/api/state/{}", folder.session_id), body=folder.state, key=_key(folder.state))
+    end = ended(folder.final, about.status)
+    if end is not None:
+        body = {name: end[name] for name in ("status", "outcome", "response")}
+        if not _has(here["final"] or {}, body):
+            await service.call("POST", f"{path}/finalize", body={**body, "idempotencyKey": _key(body)})
+    return count
+
+
+def _has(here: Any, given: Any) -> bool:
+    """Whether a value of the session has all that a file says: members of objects, and of lists those with an id."""
+    if isinstance(here, dict) and isinstance(given, dict):
+        return all(value is None or (name in here and _has(here[name], value)) for name, value in given.items())
+    if isinstance(here, list) and isinstance(given, list) and all(isinstance(each, dict) for each in (*here, *given)):
+        return all(any(_has(other, each) for other in here) for each in given)
+    return here == given or (isinstance(here, str) and isinstance(given, str | int) and _same_time(here, given))
+
+
+def _same_time(one: str, other: str | int) -> bool:
+    try:
+        return moment(one) == moment(other)
+    except InvalidInput:
+        return False
+
+
+def _key(value: Any) -> str:
+    """The idempotency key of what an import writes: the same for the same."""
+    return "import-" + hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 async def _append(service: Service, session_id: str, batch: list[NewEvent]) -> int:
@@ -171,7 +237,7 @@ def _keep(folders: list[Path], keep: Path) -> Path:
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
     files: list[dict[str, Any]] = []
     for folder in folders:
-        for path in sorted(each for each in folder.iterdir() if each.is_file() and not each.is_symlink()):
+        for path in _files_in(folder):
             target = kept / "sessions" / folder.name / path.name
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(path, target)
@@ -179,6 +245,16 @@ def _keep(folders: list[Path], keep: Path) -> Path:
             files.append({"file": f"{folder.name}/{path.name}", "size": target.stat().st_size, "sha256": digest})
     _say(kept, {"importedAt": to_iso(SystemClock().now()), "files": files})
     return kept
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The regular files of a folder; none if it is a link or cannot be read, and so is refused."""
+    if folder.is_symlink():
+        return []
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_file() and not each.is_symlink())
+    except PermissionError:
+        return []
 
 
 def _say(kept: Path, members: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.cli.amounts import SIZE
 from holdfast.cli.errors import says_errors
 from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
@@ -130,6 +131,22 @@ RARELY = 10_000
     help="Connections at one time, live feeds included.",
 )
 @click.option(
+    "--max-state",
+    default=1024 * 1024,
+    show_default="1 MiB",
+    type=SIZE,
+    envvar="HOLDFAST_MAX_STATE",
+    help="How large a patch may make a session's state: 4MB, …",
+)
+@click.option(
+    "--max-unsent",
+    default="128MB",
+    show_default=True,
+    type=SIZE,
+    envvar="HOLDFAST_MAX_UNSENT",
+    help="Output that clients have yet to take, of all together; who takes least is cut beyond it.",
+)
+@click.option(
     "--rate-limit",
     metavar="NUMBER",
     type=click.FloatRange(0),
@@ -194,7 +211,12 @@ def _options(given: dict[str, Any]) -> "Options":
         given["store"],
         Model(given["model_url"], given["model"] or DEFAULT_MODELS[given["model_api"]], given["model_api"]),
         admission=Admission(Asking(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
-        limits=Limits(max_connections=given["max_connections"], rate=given["rate_limit"]),
+        limits=Limits(
+            max_state=given["max_state"],
+            max_connections=given["max_connections"],
+            max_unsent=given["max_unsent"],
+            rate=given["rate_limit"],
+        ),
         logs=logs_of(given),
         timers=timers_of(given),
         url=given["url"],

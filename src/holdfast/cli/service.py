@@ -25,11 +25,12 @@ from holdfast.core.ids import check_session_id, check_tenant
 if TYPE_CHECKING:
     import httpx2
 
-    from holdfast.store.lock import StoreLock
+    from holdfast.store.lock import Claim, StoreLock
 
 QUICK_SECONDS = 30.0
 CLOSE_SECONDS = 0.5
 """Who leaves a feed does not read what is under way to the end, and so may never see that the other has closed it."""
+LAST_PORT = 65_535
 MAX_MESSAGE = 64 * 1024 * 1024
 AGAIN_SECONDS = 0.5
 TENANT = "Holdfast-Tenant"
@@ -66,7 +67,7 @@ class Service:
         with self._said():
             answer = await self._http.request(
                 method,
-                path,
+                as_text(path),
                 params=_params(query),
                 content=content,
                 headers=headers,
@@ -83,7 +84,7 @@ class Service:
         headers = {"Content-Type": media} if content is not None else {}
         with self._said():
             async with self._http.stream(
-                method, path, params=_params(query), content=content, headers=headers, timeout=None
+                method, as_text(path), params=_params(query), content=content, headers=headers, timeout=None
             ) as answer:
                 if answer.status_code >= 400:
                     _refuse(answer.status_code, await answer.aread())
@@ -159,7 +160,7 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
 
     path = sqlite_path(where.store_url)
     if path is None:
-        async with _own(where, writes=writes) as service:
+        async with _own(where, None, writes=writes) as service:
             yield service
         return
     if not path.exists() and not creates:
@@ -169,11 +170,12 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
     try:
         with contextlib.ExitStack() as stack:
             lock = await _locked(stack, path)
+            claim = lock.claim()
             if not writes:
                 stack.close()
             else:
                 lock.say({"pid": os.getpid(), "command": True})
-            async with _own(where, writes=writes) as service:
+            async with _own(where, claim, writes=writes) as service:
                 yield service
     except StoreInUse as held:
         url = held.details.get("url")
@@ -200,14 +202,14 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Where, *, writes: bool) -> AsyncIterator[Service]:
+async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.own_gateway import private_folder, serving_on
     from holdfast.store import open_store
     from holdfast.store.store import DEFAULT_TENANT
 
     tenant = DEFAULT_TENANT if where.tenant is None else where.tenant
-    async with await open_store(where.store_url, tenant=tenant, read_only=not writes) as store:
+    async with await open_store(where.store_url, tenant=tenant, read_only=not writes, claim=claim) as store:
         if writes and store.engine.name == "sqlite":
             await store.declare_all_dead()
         with private_folder() as folder:
@@ -234,7 +236,7 @@ async def _client(
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
         parsed = httpx2.URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    if parsed.scheme not in {"http", "https"} or not parsed.host or not 0 < (parsed.port or 1) <= LAST_PORT:
         raise InvalidInput(f"{url!r:.200} is not a gateway's URL", hint="for example http://127.0.0.1:9000")
     transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -261,10 +263,11 @@ def at(path: str, session_id: str) -> str:
 
 def _params(query: dict[str, Any]) -> dict[str, list[str]]:
     found = {name.rstrip("_"): value if isinstance(value, (list, tuple)) else [value] for name, value in query.items()}
-    return {name: [_text(value) for value in values if value is not None] for name, values in found.items()}
+    return {name: [as_text(value) for value in values if value is not None] for name, values in found.items()}
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """The value as it is sent; InvalidInput if it is no text."""
     try:
         return str(value).encode().decode()
     except UnicodeEncodeError:

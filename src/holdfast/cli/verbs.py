@@ -1,8 +1,11 @@
 """A group whose verbs are modules, each loaded only when it is called."""
 
+import os
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,6 +40,23 @@ class Verbs(click.Group):
         if near and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; help that cannot be written to stdout is said to be so as well.
+
+        A stream that the caller has closed leads nowhere, and no file of ours gets its number.
+        """
+        for name in ("stdin", "stdout", "stderr"):
+            if getattr(sys, name) is None:
+                setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - as long as the process
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            from holdfast.cli.errors import CANNOT, say, unusable
+
+            say(unusable(error))
+            sys.stdout = None  # or Python tries once more, and complains
+            sys.exit(CANNOT)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -92,15 +92,23 @@ class HookAgent:
         )
 
     async def log_action(
-        self, type: str, details: Any = None, *, timestamp: str | int | None = None, parent_id: str | None = None
+        self,
+        type: str | Mapping[str, Any],
+        details: Any = None,
+        *,
+        timestamp: str | int | None = None,
+        parent_id: str | None = None,
     ) -> str:
-        """Log an action; its event id. It happened now, or at `timestamp`: ISO 8601, or milliseconds since 1970."""
+        """Log an action; its event id. It happened now, or at `timestamp`: ISO 8601, or milliseconds since 1970.
+
+        One mapping, `{"type": …, "details": …}`, does as well; without `details`, its other members are the details.
+        """
         return self._agent.log_action(type, details, timestamp=timestamp, parent_id=parent_id)
 
     async def log_response(
         self, details: Any, *, timestamp: str | int | None = None, parent_id: str | None = None
     ) -> str:
-        """Log a response; its event id."""
+        """Log a response; its event id. A mapping with `details` may have the time and the parent in it."""
         return self._agent.log_response(details, timestamp=timestamp, parent_id=parent_id)
 
     async def update_state(self, patch: Mapping[str, Any]) -> None:
@@ -109,13 +117,16 @@ class HookAgent:
 
     async def add_goal(
         self,
-        description: str,
+        description: str | Mapping[str, Any],
         *,
         goal_id: str | None = None,
         status: GoalStatus = "pending",
         priority: Priority = "medium",
     ) -> str:
-        """Add a goal; its id, which is made here if none is given, so that nobody waits for it."""
+        """Add a goal; its id, which is made here if none is given, so that nobody waits for it.
+
+        One mapping, `{"description": …, "goalId": …}`, does as well.
+        """
         return self._agent.add_goal(description, goal_id=goal_id, status=status, priority=priority)
 
     async def update_goal(
@@ -129,8 +140,11 @@ class HookAgent:
         """Change a goal."""
         self._agent.update_goal(goal_id, status, description=description, priority=priority)
 
-    async def spawn_agent(self, type: str, task: Any = None, *, agent_id: str | None = None) -> str:
-        """Report a sub-agent; its id, which is made here if none is given."""
+    async def spawn_agent(self, type: str | Mapping[str, Any], task: Any = None, *, agent_id: str | None = None) -> str:
+        """Report a sub-agent; its id, which is made here if none is given.
+
+        One mapping, `{"type": …, "task": …}`, does as well.
+        """
         return self._agent.spawn_agent(type, task, agent_id=agent_id)
 
     async def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = "completed") -> None:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from holdfast.client import entry, leftovers
 from holdfast.client.acting import Acting, Function, logged
 from holdfast.client.delivery import Delivery
+from holdfast.client.dictionaries import Appended, action_in, agent_in, goal_in, response_in
 from holdfast.client.entry import Entry
 from holdfast.client.errors import AgentClosed, ServiceAway
 from holdfast.client.refusals import Refusals
@@ -152,17 +153,36 @@ class HookAgentBlocking:
         return self.session_id
 
     def log_action(
-        self, type: str, details: Any = None, *, timestamp: str | int | None = None, parent_id: str | None = None
+        self,
+        type: str | Mapping[str, Any],
+        details: Any = None,
+        *,
+        timestamp: str | int | None = None,
+        parent_id: str | None = None,
     ) -> str:
-        """Log an action; its event id. It happened now, or at `timestamp`: ISO 8601, or milliseconds since 1970."""
-        key = self._ids()
-        when = self._when(timestamp)
-        self._accept(entry.appended(self.session_id, key, type, details, timestamp=when, parent_id=parent_id))
-        return key
+        """Log an action; its event id. It happened now, or at `timestamp`: ISO 8601, or milliseconds since 1970.
+
+        One mapping, `{"type": …, "details": …}`, does as well; without `details`, its other members are the details.
+        """
+        given = Appended(type, details, {})
+        if isinstance(type, Mapping):
+            _check_alone(details, timestamp, parent_id)
+            given = action_in(type)
+        return self._append(given.type, given.details, {"timestamp": timestamp, "parent_id": parent_id} | given.named)
 
     def log_response(self, details: Any, *, timestamp: str | int | None = None, parent_id: str | None = None) -> str:
-        """Log a response; its event id."""
-        return self.log_action(types.RESPONSE, details, timestamp=timestamp, parent_id=parent_id)
+        """Log a response; its event id. A mapping with `details` may have the time and the parent in it."""
+        given = response_in(details)
+        if given.named:
+            _check_alone(timestamp, parent_id)
+        named = {"timestamp": timestamp, "parent_id": parent_id} | given.named
+        return self._append(types.RESPONSE, given.details, named)
+
+    def _append(self, type: Any, details: Any, named: dict[str, Any]) -> str:
+        key = self._ids()
+        when = self._when(named.pop("timestamp"))
+        self._accept(entry.appended(self.session_id, key, type, details, timestamp=when, **named))
+        return str(named.get("event_id") or key)
 
     def update_state(self, patch: Mapping[str, Any]) -> None:
         """Merge a patch into the session's state: objects merge, arrays and scalars replace, None removes."""
@@ -170,17 +190,31 @@ class HookAgentBlocking:
 
     def add_goal(
         self,
-        description: str,
+        description: str | Mapping[str, Any],
         *,
         goal_id: str | None = None,
         status: GoalStatus = "pending",
         priority: Priority = "medium",
     ) -> str:
-        """Add a goal; its id, which is made here if none is given, so that nobody waits for it."""
+        """Add a goal; its id, which is made here if none is given, so that nobody waits for it.
+
+        One mapping, `{"description": …, "goalId": …}`, does as well.
+        """
+        given: dict[str, Any] = {"description": description, "goal_id": goal_id, "status": status, "priority": priority}
+        if isinstance(description, Mapping):
+            _check_alone(goal_id)
+            given |= goal_in(description)
         key = self._ids()
-        name = goal_id or f"goal-{key}"
-        self._accept(entry.new_goal(self.session_id, key, name, description, status=status, priority=priority))
-        return name
+        name = given["goal_id"] or f"goal-{key}"
+        times = {
+            member: self._when(given[argument])
+            for member, argument in (("createdAt", "created_at"), ("completedAt", "completed_at"))
+            if argument in given
+        }
+        about = (given["description"],)
+        more = {"status": given["status"], "priority": given["priority"], "times": times}
+        self._accept(entry.new_goal(self.session_id, key, name, *about, **more))
+        return str(name)
 
     def update_goal(
         self,
@@ -195,11 +229,19 @@ class HookAgentBlocking:
         changes = {name: value for name, value in asked.items() if value is not None}
         self._accept(entry.goal_change(self.session_id, self._ids(), goal_id, changes))
 
-    def spawn_agent(self, type: str, task: Any = None, *, agent_id: str | None = None) -> str:
-        """Report a sub-agent; its id, which is made here if none is given."""
+    def spawn_agent(self, type: str | Mapping[str, Any], task: Any = None, *, agent_id: str | None = None) -> str:
+        """Report a sub-agent; its id, which is made here if none is given.
+
+        One mapping, `{"type": …, "task": …}`, does as well.
+        """
+        given: dict[str, Any] = {"type": type, "task": task, "agent_id": agent_id}
+        if isinstance(type, Mapping):
+            _check_alone(task, agent_id)
+            given |= agent_in(type)
         key = self._ids()
-        name = agent_id or f"agent-{key}"
-        self._accept(entry.new_agent(self.session_id, key, name, type, task))
+        name = str(given["agent_id"] or f"agent-{key}")
+        spawned_at = self._when(given["spawned_at"]) if "spawned_at" in given else None
+        self._accept(entry.new_agent(self.session_id, key, name, given["type"], given["task"], spawned_at=spawned_at))
         return name
 
     def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = "completed") -> None:
@@ -279,3 +321,9 @@ def _tell_of_neglected(folder: Path) -> None:
             other,
             folder,
         )
+
+
+def _check_alone(*others: Any) -> None:
+    """InvalidInput if a mapping comes with other arguments, which could only contradict it."""
+    if any(other is not None for other in others):
+        raise InvalidInput("a call has one mapping, or arguments", hint="put everything into the mapping")

@@ -57,16 +57,27 @@ def from_line(line: bytes) -> Entry | None:
 
 
 def appended(
-    session_id: str, key: str, type: str, details: Any, *, timestamp: int, parent_id: str | None = None
+    session_id: str,
+    key: str,
+    type: str,
+    details: Any,
+    *,
+    timestamp: int,
+    parent_id: str | None = None,
+    event_id: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Entry:
-    """An action, or a response: its key is its event id too."""
+    """An action, or a response: its key is its event id too, and its idempotency key, unless others are given."""
     check_name(type, "an action's type")
     if type.startswith(types.PREFIX) and type != types.RESPONSE:
         raise InvalidInput(f"action types that start with {types.PREFIX!r} are Holdfast's own")
     if not 0 <= timestamp <= LAST_MS:
         raise InvalidInput(f"a timestamp is milliseconds from 1970 to 9999, not {timestamp}")
     body: dict[str, Any] = {"type": type, "details": {} if details is None else details, "timestamp": timestamp}
-    body |= {"eventId": key, "idempotencyKey": key}
+    body |= {"eventId": event_id or key, "idempotencyKey": idempotency_key or event_id or key}
+    check_name(body["eventId"], "an event id")
+    if check_name(body["idempotencyKey"], "an idempotency key").startswith(types.PREFIX):
+        raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
     if parent_id is not None:
         body["parentId"] = check_name(parent_id, "a parent id")
     return Entry(key, "POST", f"/api/actions/{session_id}/batch", "seqs", _body(body), joins=True)
@@ -106,10 +117,19 @@ def state_patch(session_id: str, key: str, patch: Mapping[str, Any]) -> Entry:
     return Entry(key, "PATCH", f"/api/state/{session_id}", "version", _body(body))
 
 
-def new_goal(session_id: str, key: str, goal_id: str, description: str, *, status: str, priority: str) -> Entry:
-    """A goal, under the name that the program knows it by."""
+def new_goal(
+    session_id: str,
+    key: str,
+    goal_id: str,
+    description: str,
+    *,
+    status: str,
+    priority: str,
+    times: Mapping[str, int] | None = None,
+) -> Entry:
+    """A goal, under the name that the program knows it by; `times` are its `createdAt` and `completedAt`, if given."""
     _check_child(goal_id, "a goal's id")
-    body = {"goalId": goal_id, "description": description, "status": status, "priority": priority}
+    body = {"goalId": goal_id, "description": description, "status": status, "priority": priority, **(times or {})}
     _check_goal(body)
     return Entry(key, "POST", f"/api/state/{session_id}/goals", "goalId", _body(body))
 
@@ -124,10 +144,14 @@ def goal_change(session_id: str, key: str, goal_id: str, changes: Mapping[str, A
     return Entry(key, "PATCH", path, "goalId", _body(dict(changes)))
 
 
-def new_agent(session_id: str, key: str, agent_id: str, type: str, task: Any) -> Entry:
+def new_agent(
+    session_id: str, key: str, agent_id: str, type: str, task: Any, *, spawned_at: int | None = None
+) -> Entry:
     """A sub-agent, under the name that the program knows it by."""
     _check_child(agent_id, "a sub-agent's id")
     body = {"agentId": agent_id, "type": check_name(type, "a sub-agent's type"), "task": task}
+    if spawned_at is not None:
+        body["spawnedAt"] = spawned_at
     return Entry(key, "POST", f"/api/state/{session_id}/agents", "agentId", _body(body))
 
 

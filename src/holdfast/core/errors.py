@@ -21,6 +21,12 @@ class HoldfastError(Exception):
             self.hint = hint
         self.details = details
 
+    def after(self, done: str, **details: Any) -> None:
+        """Say what was done before the error came, and stays done."""
+        self.message = f"{self.message}; {done} before that"
+        self.args = (self.message,)
+        self.details |= details
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.hint, self.details)
 
@@ -165,12 +171,26 @@ class StoreUnavailable(HoldfastError):
     hint = "see whether the database server runs and the store URL is right"
 
 
+class ReadTimeout(StoreUnavailable):
+    """A read took longer than one may, and was ended; nothing was changed."""
+
+    code = "read_timeout"
+    hint = "ask for less at a time: a smaller limit, one session, rarer words"
+
+
 class StoreFailed(HoldfastError):
     """The store has stopped acknowledging (a failed fsync, a replaced file, a dead lane); restart to recover."""
 
     code = "store_failed"
     status = 503
     hint = "stop the process, look at the disk, start again: what was acknowledged is there"
+
+
+class StoreTaken(StoreFailed):
+    """Another server has taken over the store; this one acknowledges nothing more."""
+
+    code = "store_taken"
+    hint = "stop this server: what it acknowledged is in the store, which the other one serves"
 
 
 class OutcomeUnknown(HoldfastError):
@@ -228,7 +248,7 @@ class MissingExtra(HoldfastError):
 
 
 class StoreInUse(HoldfastError):
-    """Another gateway holds the data folder."""
+    """Another server holds the data folder, or owns the store."""
 
     code = "store_in_use"
     status = 409

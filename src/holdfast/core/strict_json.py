@@ -7,6 +7,7 @@ its bytes can be stored as they came.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -23,6 +24,7 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _ALIKE = bytes.maketrans(b"{}", b"[]")
 
 _decode = msgspec.json.Decoder().decode
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -44,6 +46,24 @@ def parse(raw: bytes) -> Any:
     except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
         pass
     return _parse_slowly(raw)
+
+
+def parse_own(raw: bytes) -> Any:
+    """The value of bytes that `dump` wrote: what it checked then is not looked for again."""
+    try:
+        return _decode(raw)
+    except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
+        return parse(raw)
+
+
+def members(raw: bytes) -> dict[str, msgspec.Raw]:
+    """The members of a JSON object that was checked before, each as its bytes: what is inside them is not parsed."""
+    return _decode_members(raw)
+
+
+def join(members: Mapping[str, msgspec.Raw]) -> bytes:
+    """The JSON object that has these members."""
+    return _encode(members)
 
 
 def check(raw: bytes) -> Checked:

@@ -23,6 +23,8 @@ TOOL_FINISHED = "holdfast.tool_finished"
 USAGE_RECORDED = "holdfast.usage_recorded"
 ATTACHMENT_ADDED = "holdfast.attachment_added"
 EVENTS_ERASED = "holdfast.events_erased"
+LEFT_OUT = "holdfast.left_out"
+"""Stands in an imported log where the original had an event that the files did not say."""
 TASK_UPDATED = "holdfast.task_updated"
 RESPONSE = "holdfast.response"
 

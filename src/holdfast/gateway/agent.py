@@ -5,12 +5,14 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
+from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auth import caller_of, lacks, store_of
 from holdfast.gateway.access.scopes import needed_for
 from holdfast.gateway.api.answers import problem_answer
@@ -36,6 +38,10 @@ class Model:
     name: str = DEFAULT_MODELS[OPENAI]
     api: str = OPENAI
 
+    def __post_init__(self) -> None:
+        if self.url is not None and not _is_http(self.url):
+            raise InvalidInput(f"{self.url!r:.200} is not a model's URL", hint="for example http://127.0.0.1:8080/v1")
+
     @property
     def described(self) -> str:
         """For people."""
@@ -50,6 +56,14 @@ class Model:
         if self.api == ANTHROPIC:
             return AnthropicBackend(self.url, self.name, api_key=os.environ.get("ANTHROPIC_API_KEY"))
         return OpenAIBackend(self.url, self.name, api_key=os.environ.get("OPENAI_API_KEY"))
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 class Stoppable(Protocol):
@@ -119,7 +133,9 @@ async def start_agent(
         asks_for_token=asks_for_token,
         guard=UrlGuard(push_hosts),
         resume=True,
+        reply_seconds=0,
         store_of=store_of,
+        caller_of=lambda request: caller_of(request).token_id,
         refuse=refuse,
         until_refused=until_refused,
         rested=rested,

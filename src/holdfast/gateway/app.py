@@ -27,6 +27,7 @@ from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.api.docs import Docs
+from holdfast.gateway.api.hang_ups import HangUps
 from holdfast.gateway.connections.headers import SecurityHeaders
 from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.connections.rates import RateLimit, Rates
@@ -100,6 +101,7 @@ def create_app(
             Middleware(LastAnswers, draining=lambda: gateway.draining),
             Middleware(SecurityHeaders),
             Middleware(Problems),
+            Middleware(HangUps),
             Middleware(HostCheck, hosts=hosts, origins=[checked_origin(origin) for origin in origins]),
             Middleware(Auth, authority=gateway.authority, store_of=gateway.store_of),
             *([Middleware(RateLimit, rates=Rates(rate))] if rate else ()),

@@ -8,4 +8,4 @@ SQLITE = "sqlite:///"
 
 def sqlite_url(data: Path) -> str:
     """The URL of the store in a data folder."""
-    return SQLITE + quote(str(data / "holdfast.db"))
+    return SQLITE + quote(str(data / "holdfast.db"), errors="surrogateescape")

@@ -17,6 +17,7 @@ from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
 from holdfast.gateway.access.watch import Watch
 from holdfast.gateway.api.cache import Cache
+from holdfast.gateway.connections.unsent import Unsent
 from holdfast.gateway.operations.logs import LogWriter
 from holdfast.gateway.operations.readiness import Readiness
 from holdfast.gateway.operations.timers import Timer
@@ -55,6 +56,7 @@ class Gateway:
         self.readiness = Readiness(store, data, self._refusal)
         self.counts = Counts()
         self.turn_times = TurnTimes()
+        self.unsent = Unsent()
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
         self.address: str | None = None

@@ -3,6 +3,7 @@
 LastAnswers      a gateway that drains tells connections to close
 SecurityHeaders  every answer tells browsers what not to do with it (headers)
 Problems         whatever is raised leaves as a problem; a defect of ours is logged and not shown
+HangUps          a read whose client has gone is ended (hang_ups)
 HostCheck        the request is meant for us: Host against DNS rebinding, Origin against other sites' pages (hosts)
 Auth             who asks, and for which tenant (auth)
 RateLimit        nobody asks more often than they may (rates)
@@ -23,6 +24,7 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, TooLarge
 from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.pieces import NoRoom
 from holdfast.gateway.errors import Unexpected
 
 log = logging.getLogger("holdfast.gateway")
@@ -58,16 +60,17 @@ class Problems:
 
         async def watched(message: Message) -> None:
             nonlocal started
-            started = started or message["type"] == "http.response.start"
             await send(message)
+            started = True
 
         try:
             await self._app(scope, receive, watched)
         except ClientDisconnect:
             return
-        except Exception as error:
+        except Exception as raised:
             if started:
                 raise
+            error = raised.refusal if isinstance(raised, NoRoom) else raised
             if not isinstance(error, HoldfastError):
                 log.exception("%s %s failed", scope["method"], scope["path"])
                 error = Unexpected("something went wrong inside the gateway")

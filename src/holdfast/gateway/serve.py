@@ -1,4 +1,4 @@
-"""A gateway as a process: lock, socket, store, agent, server; and all of that again, backwards, on SIGTERM.
+"""A gateway as a process: socket, lock, store, agent, server; and all of that again, backwards, on SIGTERM.
 
 The stop is in order: not ready, live feeds get their close, requests under way are answered, turns end or are left
 for the next start, the lanes drain, the lock is released, exit code 0. A drain goes before it, if one is asked for: not
@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import uvicorn
 
@@ -31,14 +30,18 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import Limits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
-from holdfast.gateway.folder import SQLITE, sqlite_url
+from holdfast.gateway.connections.unsent import Unsent
+from holdfast.gateway.folder import sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import logs, timers
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
+from holdfast.gateway.operations.presence import present
 from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
+from holdfast.store.traces import Traces
+from holdfast.store.urls import sqlite_path
 
 if TYPE_CHECKING:
     from holdfast.a2a.card import Form
@@ -91,14 +94,13 @@ class Options:
     @property
     def alone(self) -> bool:
         """Whether the lock makes this the store's only gateway."""
-        return self.store_url.startswith(SQLITE)
+        return sqlite_path(self.store_url) is not None
 
     @property
     def lock_path(self) -> Path:
         """The lock: beside the store's file, so that two data folders cannot share it; else in the data folder."""
-        if not self.alone:
-            return self.data / "holdfast.lock"
-        return lock_path(Path(unquote(self.store_url.removeprefix(SQLITE))))
+        path = sqlite_path(self.store_url)
+        return self.data / "holdfast.lock" if path is None else lock_path(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,25 +118,45 @@ class Started:
 
 def serve(options: Options, announce: Callable[[Started], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT; a HoldfastError if it cannot start."""
+    database = sqlite_path(options.store_url)
     if is_public(options.host):
-        options.admission.refuse_open(options.host)
+        options.admission.refuse_open(options.host, new=database is not None and not database.exists())
     sys.setswitchinterval(SWITCH_SECONDS)
     make_room(options.limits.max_connections)
     share_pools()
-    with StoreLock(options.lock_path) as lock, logs.writing(options.log_folder, options.logs) as log_writer:
+    folders = (options.data, options.workspace)
+    traces = Traces(options.lock_path, database=database, folders=folders, logs=options.log_folder)
+
+    def served(started: Started) -> None:
+        traces.kept = True
+        announce(started)
+
+    with (
+        listen(options.host, options.port) as listener,
+        StoreLock(options.lock_path) as lock,
+        traces.removed_unless_kept(),
+        logs.writing(options.log_folder, options.logs) as log_writer,
+    ):
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(options, lock, log_writer, announce))
+            runner.run(_serve(options, lock, listener, log_writer, served))
 
 
-async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, announce: Callable[[Started], None]) -> None:
+async def _serve(
+    options: Options,
+    lock: StoreLock,
+    listener: socket.socket,
+    log_writer: LogWriter,
+    announce: Callable[[Started], None],
+) -> None:
     local = secrets.token_urlsafe()
+    url = url_of(options.host, listener)
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(await open_store(options.store_url))
+        claim = lock.claim(url) if options.alone else None
+        opening = open_store(options.store_url, max_state=options.limits.max_state, claim=claim)
+        store = await stack.enter_async_context(await opening)
         public_host = options.host if is_public(options.host) else None
         authority = await options.admission.authority(store, local, public_host)
-        listener = stack.enter_context(listen(options.host, options.port))
-        url = url_of(options.host, listener)
         lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now()), "token": local})
         gateway = Gateway(store, options.data.resolve(), authority)
         gateway.log, gateway.address, gateway.agents = log_writer, url, [AGENT]
@@ -165,6 +187,8 @@ async def _serve(options: Options, lock: StoreLock, log_writer: LogWriter, annou
             limits=options.limits,
             logs=options.logs,
         )
+        if not options.alone:
+            await stack.enter_async_context(present(store, url))
         served = Served(store, options.store_url, options.alone)
         gateway.timers = await stack.enter_async_context(
             timers.running(options.timers, served, options.data, gateway.stopping)
@@ -195,14 +219,15 @@ class Server(uvicorn.Server):
         drain_seconds: float = 0,
     ) -> None:
         limits = limits or Limits()
+        unsent = gateway.unsent = Unsent(limits.max_unsent, behind_seconds=limits.behind_seconds)
         super().__init__(
             uvicorn.Config(
                 app,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
-                http=http_protocol(limits),
-                ws=live_protocol(limits),
+                http=http_protocol(limits, unsent),
+                ws=live_protocol(limits, unsent),
                 ws_ping_interval=HEARTBEAT_SECONDS,
                 ws_ping_timeout=None,
                 ws_per_message_deflate=False,

@@ -10,12 +10,15 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
+from holdfast.store.prepare import check_most
 from holdfast.store.projection import Child, completed_agent, new_agent
 from holdfast.store.reading import existing_head, head_of
 from holdfast.store.replay import find_replays, first_body
 from holdfast.store.rows import AGENTS
 
 ENDS = ("completed", "failed")
+MAX_REPORT = 64 * 1024
+"""A sub-agent's task, or its result."""
 
 
 class SubAgents(Part):
@@ -30,6 +33,7 @@ class SubAgents(Part):
         task: Any = None,
         *,
         agent_id: str | None = None,
+        spawned_at: int | None = None,
         idempotency_key: str | None = None,
         create: bool = True,
     ) -> SubAgent:
@@ -37,7 +41,10 @@ class SubAgents(Part):
         check_session_id(session_id)
         name = check_name(agent_id or self._name(idempotency_key), "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "type": check_name(type, "a sub-agent's type"), "task": task})
+        check_most(body["task"], MAX_REPORT, "a sub-agent's task")
         event = self.own_event(types.AGENT_SPAWNED, body, idempotency_key)
+        if spawned_at is not None:
+            event = event._replace(created_at=spawned_at)
 
         def write(tx: Tx) -> SubAgent:
             head = head_of(tx, self.tenant, session_id)
@@ -45,7 +52,7 @@ class SubAgents(Part):
             if head is not None:
                 there = AGENTS.get(tx, head.session_no, name)
                 known = find_replays(tx, head, [event])
-                if there is not None and _same(there, body, "type", "task"):
+                if there is not None and same_members(there, body, "type", "task"):
                     ours = bool(known) and known[0].event_id == event.event_id
                     return replace(as_agent(name, there), replayed=not ours)
                 if known:
@@ -67,6 +74,7 @@ class SubAgents(Part):
         status: str = "completed",
         result: Any = None,
         *,
+        completed_at: int | None = None,
         idempotency_key: str | None = None,
     ) -> SubAgent:
         """The sub-agent, ended; the same end again changes nothing, another one is a Conflict."""
@@ -75,7 +83,10 @@ class SubAgents(Part):
             raise InvalidInput(f"a sub-agent cannot end as {status!r:.80}", hint=f"one of {', '.join(ENDS)}")
         name = check_name(agent_id, "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "status": status, "result": result})
+        check_most(body["result"], MAX_REPORT, "a sub-agent's result")
         event = self.own_event(types.AGENT_COMPLETED, body, idempotency_key)
+        if completed_at is not None:
+            event = event._replace(created_at=completed_at)
 
         def write(tx: Tx) -> SubAgent:
             head = existing_head(tx, self.tenant, session_id)
@@ -84,7 +95,7 @@ class SubAgents(Part):
                 raise NotFound(f"session {session_id!r} has no sub-agent {agent_id!r}", agent_id=agent_id)
             if before.status != "active":
                 known = find_replays(tx, head, [event])
-                if known or (before.status == status and _same(before, body, "result")):
+                if known or (before.status == status and same_members(before, body, "result")):
                     return as_agent(agent_id, before)
                 raise Conflict(f"sub-agent {agent_id!r} has ended before, otherwise", status=before.status)
             append(tx, self.tenant, session_id, [event])
@@ -114,9 +125,9 @@ def agents_of(tx: Tx, session_no: int, *, active_only: bool) -> "list[SubAgent]"
     return [as_agent(name, child) for name, child in found.items()]
 
 
-def _same(there: Child, body: dict[str, Any], *names: str) -> bool:
+def same_members(there: Child, body: dict[str, Any], *names: str) -> bool:
     """Whether the sub-agent has these members of the body already, compared as JSON values."""
-    return all(strict_json.canonical(there.document[name]) == strict_json.canonical(body[name]) for name in names)
+    return all(strict_json.canonical(there.document.get(name)) == strict_json.canonical(body[name]) for name in names)
 
 
 def as_agent(agent_id: str, child: Child) -> SubAgent:

@@ -1,10 +1,11 @@
 """Archives: what was deleted, readable until it is purged."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import Event, strict_json
+from holdfast.core import Event, HoldfastError, strict_json
 from holdfast.core.chain import GENESIS
 from holdfast.core.errors import Corrupt, InvalidInput, NotFound
 from holdfast.core.ids import check_session_id
@@ -19,7 +20,8 @@ from holdfast.store.reading import STRETCH_BYTES, checked, fitting
 PAGE = 1_000
 
 COLUMNS = """
-    session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes, document"""
+    session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes"""
+DOCUMENT = "SELECT document FROM archives WHERE tenant = ?1 AND session_id = ?2"
 GET = f"SELECT {COLUMNS} FROM archives WHERE tenant = ?1 AND session_id = ?2"
 LIST = f"""
     SELECT {COLUMNS} FROM archives
@@ -63,7 +65,6 @@ class Archived:
     events: int
     head_hash: bytes
     size_bytes: int
-    document: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,15 @@ class Archives(Part):
             raise NotFound(f"session {session_id!r} was not deleted", session_id=session_id)
         return found
 
+    async def about(self, session_id: str) -> dict[str, Any]:
+        """What the session's row said when it was deleted, or NotFound."""
+        check_session_id(session_id)
+        row = await self.workers.read(lambda tx: tx.one(DOCUMENT, self.tenant, session_id))
+        if row is None:
+            raise NotFound(f"session {session_id!r} was not deleted", session_id=session_id)
+        about: dict[str, Any] = strict_json.parse(row[0])
+        return about
+
     async def events(self, session_id: str) -> AsyncIterator[Event]:
         """The deleted session's events, oldest first, checked like any other; NotFound once they are purged."""
         archived = await self.get(session_id)
@@ -110,24 +120,29 @@ class Archives(Part):
             raise Corrupt(f"the archive of session {session_id!r} does not end as it should", seq=after)
 
     async def purge(self, session_id: str, *, progress: Progress | None = None) -> Archived:
-        """Remove an archive's events for good, in steps; its id stays taken."""
+        """Remove an archive's events for good; its id stays taken. The first write decides, and what the steps after
+        it leave is a chore."""
         archived = await self.get(session_id)
         now = self.clock.now()
 
-        def begin(tx: Tx) -> None:
+        def begin(tx: Tx) -> Archived:
             if tx.one(LEFT, archived.session_no, archived.events) != (0,):
                 raise InvalidInput(f"session {session_id!r} is still on its way to the archive", hint="try again soon")
             tx.run(PURGING, archived.session_no, now, b"{}")
             tx.run(DROP_USES, archived.session_no)
             ask_scrub(tx, self.engine.text, "event_text")
+            marked = get_archive(tx, self.tenant, session_id)
+            assert marked is not None
+            return marked
 
-        await self.write(session_id, begin, makes_room=True)
-        while left := await self.write(
-            session_id, lambda tx: purge(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
-        ):
-            if progress is not None:
-                progress(left, archived.events)
-        return await self.get(session_id)
+        purged = await self.write(session_id, begin, makes_room=True)
+        with suppress(HoldfastError):
+            while left := await self.write(
+                session_id, lambda tx: purge(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
+            ):
+                if progress is not None:
+                    progress(left, archived.events)
+        return purged
 
     def _page(self, tx: Tx, archived: Archived, after: int) -> Sequence[Row]:
         wanted = min(PAGE, archived.events - after)
@@ -178,4 +193,4 @@ def purge(tx: Tx, session_no: int) -> int:
 
 
 def _archived(row: Row) -> Archived:
-    return Archived(*(*row[:8], strict_json.parse(row[8])))
+    return Archived(*row)

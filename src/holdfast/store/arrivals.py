@@ -45,6 +45,7 @@ EXPIRED = """
     WHERE a.expires_at <= ?1 ORDER BY a.session_no LIMIT 1"""
 FIRST_EVENTS = "SELECT seq, length(payload) FROM transcript_events WHERE session_no = ?1 ORDER BY seq LIMIT ?2"
 DROP_EVENTS = "DELETE FROM transcript_events WHERE session_no = ?1 AND seq >= ?2 AND seq <= ?3"
+DROP_POINTS = "DELETE FROM state_points WHERE session_no = ?1 AND seq >= ?2 AND seq <= ?3"
 DROP_IDENTITIES = """
     DELETE FROM transcript_event_identities
     WHERE session_no = ?1 AND event_id IN (
@@ -161,7 +162,8 @@ def last_of(rows: list[tuple[int, int]]) -> int:
 
 
 def drop_events(tx: Tx, session_no: int, first: int, last: int) -> None:
-    """Remove events and their identities."""
+    """Remove events, their identities, and the state as it was after them."""
+    tx.run(DROP_POINTS, session_no, first, last)
     tx.run(DROP_IDENTITIES, session_no, first, last)
     tx.run(DROP_EVENTS, session_no, first, last)
 

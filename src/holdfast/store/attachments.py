@@ -22,6 +22,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.part import Part
 from holdfast.store.reading import existing_head
 from holdfast.store.rows import INSERT_USE
+from holdfast.store.shares import Length
 from holdfast.store.spool import PART, part_count, spooled
 
 PART_WEIGHT = 1_000
@@ -86,7 +87,9 @@ class Attachments(Part):
     async def get(self, digest: str) -> Attachment:
         """What is kept under this digest, or NotFound."""
         check_digest(digest)
-        return await self.workers.read(lambda tx: Attachment(digest, find(tx, self.tenant, digest).size_bytes))
+        return await self.workers.read(
+            lambda tx: Attachment(digest, find(tx, self.tenant, digest).size_bytes), Length.LOOK
+        )
 
     async def read(self, digest: str) -> AsyncIterator[bytes]:
         """The bytes, a part at a time; Corrupt, before the last of them, if they are not what was put."""

@@ -68,18 +68,29 @@ async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
 def _restore_sqlite(path: Path, target: Path, told: Callable[[int, int], None]) -> None:
     from holdfast.store.sqlite import backup
 
-    if not path.is_file() or not backup.is_backup(path):
-        raise InvalidInput(f"{path} is not a backup of a SQLite store")
+    _check_kind(path, backup.is_backup, "SQLite")
     backup.restore(path, target, told)
 
 
 def _restore_postgres(path: Path, url: str, told: Callable[[int, int], None]) -> None:
     from holdfast.store.postgres import backup
 
-    if not path.is_file() or not backup.is_backup(path):
-        raise InvalidInput(f"{path} is not a backup of a PostgreSQL store")
+    _check_kind(path, backup.is_backup, "PostgreSQL")
     backup.check(path, told)
     backup.restore(path, url, told)
+
+
+def _check_kind(path: Path, is_backup: Callable[[Path], bool], engine: str) -> None:
+    """InvalidInput if the file is something else, or cannot be read."""
+    try:
+        good = path.is_file() and is_backup(path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
+    if not good:
+        raise InvalidInput(
+            f"{path} is not a backup of a {engine} store",
+            hint="name a file that `holdfast db backup` made of such a store",
+        )
 
 
 def remove_unfinished(path: Path) -> None:
@@ -106,8 +117,13 @@ class _Beside:
         """Conflict if another is at it, InvalidInput if something stands at the path."""
         self._target = target
         self.path = _name_beside(target)
+        self._made = not target.parent.exists()
+        if not target.parent.parent.is_dir():
+            raise InvalidInput(
+                f"there is no folder {target.parent.parent}", hint="make it first: only the file's own folder is made"
+            )
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            target.parent.mkdir(exist_ok=True)
             self._file = os.fdopen(locked(self.path), "wb")
             for each in _unfinished(target):
                 if each != self.path:
@@ -120,15 +136,24 @@ class _Beside:
 
     def put_in_place(self) -> int:
         """Let the file stand at its path, durably; its size."""
-        os.fsync(self._file.fileno())
-        self.path.rename(self._target)
-        sync_folder(self._target.parent)
-        return self._target.stat().st_size
+        try:
+            os.fsync(self._file.fileno())
+            size = self.path.stat().st_size
+            self.path.rename(self._target)
+            self._made = False
+            sync_folder(self._target.parent)
+        except OSError as error:
+            raise StoreUnavailable(f"cannot write {self._target}: {error.strerror}") from error
+        return size
 
     def close(self) -> None:
-        """Remove the file, unless it was put in its place, and let others write."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file, unless it was put in its place, and let others write; and the folder that we made for it."""
+        for each in _unfinished(self._target):
+            each.unlink(missing_ok=True)
         self._file.close()
+        if self._made:
+            with contextlib.suppress(OSError):
+                self._target.parent.rmdir()
 
 
 def _name_beside(path: Path) -> Path:

@@ -43,7 +43,7 @@ class SessionForked(Struct, rename="camel"):
 
     session_id: Name
     seq: Seq
-    hash: Digest
+    hash: Digest | None = None
 
 
 class SessionReset(Struct, rename="camel"):
@@ -53,9 +53,17 @@ class SessionReset(Struct, rename="camel"):
 
 
 class Patch(Struct):
-    """Metadata or state were merged with this."""
+    """Metadata were merged with this."""
 
     patch: dict[str, Any]
+
+
+class StateUpdated(Struct):
+    """The state was merged with this; one that was imported says which version it is."""
+
+    patch: dict[str, Any]
+    version: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+    children: Digest | None = None
 
 
 class TagsUpdated(Struct):
@@ -174,7 +182,7 @@ BODIES: dict[str, type[Struct]] = {
     types.SESSION_FORKED: SessionForked,
     types.SESSION_RESET: SessionReset,
     types.METADATA_UPDATED: Patch,
-    types.STATE_UPDATED: Patch,
+    types.STATE_UPDATED: StateUpdated,
     types.TAGS_UPDATED: TagsUpdated,
     types.HOLD_CHANGED: HoldChanged,
     types.GOAL_ADDED: GoalAdded,

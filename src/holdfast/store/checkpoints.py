@@ -14,15 +14,16 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, stale
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared, with_body
+from holdfast.store.prepare import Prepared, check_most, with_body
 from holdfast.store.projection import Child, new_checkpoint, surplus
 from holdfast.store.reading import Head, existing_head, read
-from holdfast.store.replay import Known, conflict_with, first_body, known_before
+from holdfast.store.replay import Known, conflict_with, find_by_key, first_body, known_before
 from holdfast.store.rows import CHECKPOINTS, INSERT_SNAPSHOT
 
 NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDER BY seq DESC LIMIT 1"
 BACKWARD = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 AND seq < ?2 ORDER BY seq DESC LIMIT 1"
 
+MAX_LABEL = 1024
 MANUAL = "manual"
 COMPACTION = "compaction"
 
@@ -151,6 +152,20 @@ class Checkpoints(Part):
 
         return await self.write(session_id, write, 2)
 
+    async def compacted_by(self, session_id: str, idempotency_key: str) -> Snapshot | None:
+        """The compaction that was written with this key, or None; IdempotencyConflict if something else was."""
+        check_session_id(session_id)
+
+        def run(tx: Tx) -> Snapshot | None:
+            head = existing_head(tx, self.tenant, session_id)
+            known = find_by_key(tx, head, idempotency_key)
+            if known is None:
+                return None
+            first_body(known, types.COMPACTED)
+            return replace(snapshot_at(tx, head, known.seq), replayed=True)
+
+        return await self.workers.read(run)
+
     async def newest_compaction(self, session_id: str) -> Snapshot | None:
         """The newest compaction that stands for the log from its beginning, or None."""
         check_session_id(session_id)
@@ -216,9 +231,10 @@ def check_seq(seq: int, head: Head) -> int:
 
 
 def check_label(name: str) -> str:
-    """A checkpoint's name, or InvalidInput."""
+    """A checkpoint's name, or InvalidInput, or TooLarge."""
     if not isinstance(name, str):
         raise InvalidInput(f"a checkpoint's name must be text, not {name!r:.80}")
+    check_most(name, MAX_LABEL, "a checkpoint's name", "a few words are enough")
     return name
 
 

@@ -1,14 +1,17 @@
 """Deleting a session: it is archived first.
 
 One transaction ends the session: its last event says so, its id answers SessionGone from then on, its keys are free,
-and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment;
-an interrupted move goes on as a chore. The event that says that it was deleted stays where it is, for the feeds.
+and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment. The
+session is deleted by then, so trouble with the move is nobody's failure: what is left of it is a chore.
+The event that says that it was deleted stays where it is, for the feeds.
 """
 
-from holdfast.core import strict_json, types
+from contextlib import suppress
+
+from holdfast.core import HoldfastError, strict_json, types
 from holdfast.core.errors import Conflict, LegalHold
 from holdfast.core.ids import check_session_id
-from holdfast.store import arrivals
+from holdfast.store import arrivals, push_configs, task_texts
 from holdfast.store.append import append
 from holdfast.store.archives import INSERT_ARCHIVE, Archived, get_archive
 from holdfast.store.arrivals import Progress
@@ -17,7 +20,6 @@ from holdfast.store.engine import Tx
 from holdfast.store.indexing import forget_events
 from holdfast.store.keys import routes_to, unroute
 from holdfast.store.part import Part, session_lock
-from holdfast.store.push_configs import drop_of_session
 from holdfast.store.reading import existing_head
 from holdfast.store.rows import clear_rows, get_facts
 from holdfast.store.sessions import get
@@ -89,23 +91,29 @@ class Deletion(Part):
             tx.run(INSERT_ARCHIVE, *row, session.size_bytes, strict_json.dump(document))
             unroute(tx, head.session_no, event.created_at)
             tx.run(DROP_LEASE, head.session_no)
-            drop_of_session(tx, head.session_no)
+            push_configs.drop_of_session(tx, head.session_no)
+            task_texts.drop_of_session(tx, head.session_no)
             tx.run(LEAVE, head.session_no)
             made = get_archive(tx, self.tenant, session_id)
             assert made is not None
             return made
 
         archived = await self.write(session_id, end, makes_room=True)
-        moved = 0
-        while True:
+        with suppress(HoldfastError):
+            await self._move(archived, progress)
+        return archived
+
+    async def _move(self, archived: Archived, progress: Progress | None) -> None:
+        left = archived.events + 1
+        while left:
             left = await self.write(
-                session_id, lambda tx: move(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
+                archived.session_id,
+                lambda tx: move(tx, archived.session_no),
+                arrivals.STEP_EVENTS,
+                makes_room=True,
             )
-            moved = archived.events - left
             if progress is not None:
-                progress(moved, archived.events)
-            if not left:
-                return archived
+                progress(archived.events - left, archived.events)
 
 
 def _is_leased(tx: Tx, session_no: int) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from holdfast.core.ids import check_name
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
+from holdfast.store.shares import Length
 
 GET = "SELECT holder, expires_at, done_at FROM duties WHERE name = ?1"
 PUT = """
@@ -34,7 +35,7 @@ class Duties(Part):
 
     async def look(self, name: str) -> Duty:
         """Who is at a duty, and when it was last done."""
-        return await self.workers.read(lambda tx: _look(tx, name))
+        return await self.workers.read(lambda tx: _look(tx, name), Length.LOOK)
 
     async def take(self, name: str, holder: str, ttl_ms: int) -> Duty:
         """Take a duty unless somebody else is at it, or keep it longer; `holder` of the answer says who has it."""

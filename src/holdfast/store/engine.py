@@ -15,6 +15,9 @@ from holdfast.store.words import Query
 
 Row = tuple[Any, ...]
 
+READ_SECONDS = 5.0
+"""How long a read may last: it keeps the database from tidying up behind it."""
+
 
 class Recorded(NamedTuple):
     """An event that a write appended, and its session: what live feeds are told after the commit."""
@@ -186,8 +189,15 @@ class Reader(Protocol):
 
     errors: tuple[type[Exception], ...]
 
-    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
-        """Run `fn` over one consistent, read-only view of the store."""
+    def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
+        """Run `fn` over one consistent, read-only view of the store, for no longer than a read may last.
+
+        Once `gone` says that nobody waits for it, the next thing that `fn` asks the database raises a database error.
+        """
+        ...
+
+    def interrupt(self) -> None:
+        """End the statement that a snapshot runs now, if any, from another thread; may block for a moment."""
         ...
 
     def explain(self, error: Exception) -> HoldfastError:
@@ -208,7 +218,6 @@ class Engine(Protocol):
     """Without a password."""
     store_id: str
     lanes: int
-    readers: int
     feed_order: FeedOrder
     feed_end_sql: str
     """The cursor after every event that a feed could have read by now."""

@@ -11,11 +11,13 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
-from holdfast.core import Event, strict_json, types
+from holdfast.core import Event, HoldfastError, strict_json, types
 from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
 from holdfast.core.ids import check_session_id
+from holdfast.store import task_texts
 from holdfast.store.append import append
 from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
@@ -26,8 +28,12 @@ from holdfast.store.prepare import Prepared
 from holdfast.store.projection import FOLDS, Projection
 from holdfast.store.reading import END, Head, existing_head, read
 from holdfast.store.rows import GET_SIZE, PUT_SIZE, clear_rows, get_facts, put_tasks, write_rows
+from holdfast.store.state_points import drop as drop_points
+from holdfast.store.state_points import first_patch
 
 MAX_SEQS = 500
+STEP_POINTS = 4
+"""Points that one step drops: each may have a megabyte."""
 
 ERASE = """
     UPDATE transcript_events SET payload = ?3, erased = ?4 WHERE session_no = ?1 AND seq = ?2 AND erased IS NULL"""
@@ -90,7 +96,8 @@ class Erasure(Part):
     async def erase(self, session_id: str, seqs: Iterable[int], *, reason: str, everywhere: bool = False) -> Erased:
         """Remove what these events say; with `everywhere` also from forks and archives.
 
-        LegalHold, and nothing is erased, if the session, or with `everywhere` a copy, is held.
+        LegalHold, and nothing is erased, if the session, or with `everywhere` a copy, is held. Any other error names in
+        its details the sessions in which they were `erased` before it; erasing again goes on with the rest.
         """
         check_session_id(session_id)
         chosen = _check_seqs(seqs)
@@ -104,22 +111,30 @@ class Erasure(Part):
         if everywhere and copies.held:
             raise LegalHold(f"a copy is under legal hold in {', '.join(copies.held)}", sessions=copies.held)
         await self._erase(session_id, chosen, reason)
-        while True:  # a fork that was shown meanwhile is a copy too; one still to be shown is refused
-            copies = await self.workers.read(lambda tx: self._copies(tx, head, targets))
-            if not everywhere or not (copies.live or copies.archived):
-                named = tuple(sorted(name for name, _ in copies.archived))
-                return Erased(session_id, chosen, tuple(sorted(copies.live)), named)
-            for other, places in copies.live.items():
-                with contextlib.suppress(SessionGone):  # it is found in the archive next
-                    await self._erase(other, tuple(place.seq for place in places), reason)
-            for (other, session_no), places in copies.archived.items():
-                await self._erase_archived(other, session_no, places)
+        done = [session_id]
+        try:
+            while True:  # a fork that was shown meanwhile is a copy too; one still to be shown is refused
+                copies = await self.workers.read(lambda tx: self._copies(tx, head, targets))
+                if not everywhere or not (copies.live or copies.archived):
+                    named = tuple(sorted(name for name, _ in copies.archived))
+                    return Erased(session_id, chosen, tuple(sorted(copies.live)), named)
+                for other, places in copies.live.items():
+                    with contextlib.suppress(SessionGone):  # it is found in the archive next
+                        await self._erase(other, tuple(place.seq for place in places), reason)
+                        done.append(other)
+                for (other, session_no), places in copies.archived.items():
+                    await self._erase_archived(other, session_no, places)
+                    done.append(other)
+        except HoldfastError as error:
+            error.after(f"it was erased in {', '.join(done[:5])}", erased=done)
+            raise
 
     async def _erase(self, session_id: str, seqs: tuple[int, ...], reason: str) -> None:
         event = self.own_event(types.EVENTS_ERASED, {"seqs": list(seqs), "reason": reason})
         done = False
         while not done:
             head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
+            await self._drop_points(session_id, head, seqs)
             derived = await derive(self.workers, head, hide=frozenset(seqs))
 
             def write(tx: Tx, head: Head = head, derived: Projection = derived) -> bool:
@@ -143,14 +158,24 @@ class Erasure(Part):
         tx.run_many(ERASE, [(now.session_no, each.seq, b"", each.digest) for each in fresh])
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
+        task_texts.drop_of_session(tx, now.session_no)
         append(tx, self.tenant, session_id, [event])
         size = tx.one(GET_SIZE, now.session_no)
         assert size is not None
         if any(each.type in FOLDS for each in fresh):
             _write_again(tx, self.tenant, now.session_no, copy.deepcopy(derived).add(tail))
         tx.run(PUT_SIZE, now.session_no, size[0] - sum(each.size for each in fresh))
+        _drop_points_after(tx, now.session_no, fresh)
         tx.leave_no_trace()
         return True
+
+    async def _drop_points(self, session_id: str, head: Head, seqs: tuple[int, ...]) -> None:
+        """Drop, in steps, what the state was after patches that are to be erased."""
+        first = await self.workers.read(lambda tx: first_patch(tx, head.session_no, seqs))
+        if first is not None:
+            step = partial(drop_points, session_no=head.session_no, first_seq=first, most=STEP_POINTS)
+            while await self.write(session_id, step, makes_room=True):
+                pass
 
     async def _erase_archived(self, session_id: str, session_no: int, places: list[_Target]) -> None:
         """Erase in an archive, on the way there, and in what the archive says of the session beside its log."""
@@ -161,6 +186,7 @@ class Erasure(Part):
             tx.run_many(ERASE, rows)
             for place in places:
                 forget_event(tx, self.engine.text, session_no, place.seq)
+            _drop_points_after(tx, session_no, places)
             about = tx.one(DOCUMENT, session_no)
             kinds = {place.type for place in places}
             if about is not None and kinds & FOLDS.keys():
@@ -211,8 +237,15 @@ def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
         yield read(tx, head, check_seq(seq, head) - 1, seq + 1, 1)[0]
 
 
+def _drop_points_after(tx: Tx, session_no: int, erased: list[_Target]) -> None:
+    """Drop what the state was after patches that are erased: it still says what they said."""
+    patches = [each.seq for each in erased if each.type == types.STATE_UPDATED]
+    if patches:
+        drop_points(tx, session_no, min(patches), END)
+
+
 def _write_again(tx: Tx, tenant: str, session_no: int, derived: Projection) -> None:
     """Replace a session's rows; its tasks keep who works on them."""
-    clear_rows(tx, session_no, but=("tasks",))
+    clear_rows(tx, session_no, but=("tasks", "state_points"))
     write_rows(tx, tenant, session_no, replace(derived, tasks={}))
     put_tasks(tx, session_no, derived.tasks)

@@ -7,7 +7,7 @@ A cursor names its store, so one from before a restore is refused and never misr
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
 from holdfast.core import Event
@@ -17,9 +17,13 @@ from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
 from holdfast.store.part import Part, Workers
 from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, stretch
+from holdfast.store.shares import Length
 
 SMALL = 4 * 1024
 """Bytes of a payload that is read at once; where there are larger ones, it is first seen how many fit a page."""
+HELD_BYTES = 128 * 1024
+"""What the payloads that are read for one subscriber have together, unless it is one event: they wait until it takes
+them, and there may be thousands like it."""
 
 PAGE_SQL = f"""
     SELECT {{cursor}}, s.tenant, s.session_id,
@@ -58,7 +62,7 @@ class Hubs:
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
             self._by_loop = {known: hub for known, hub in self._by_loop.items() if not known.is_closed()}
-            self._by_loop[loop] = Hub(self.page, self.end)
+            self._by_loop[loop] = Hub(self.news, self.end)
         return self._by_loop[loop]
 
     def lag(self) -> float:
@@ -70,19 +74,23 @@ class Hubs:
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded)
 
-    async def page(self, cursor: Cursor) -> Page:
-        """What follows a cursor in the store's order."""
+    async def news(self, cursor: Cursor) -> Page:
+        """What follows a cursor in the store's order, for all who follow."""
+        return await self._workers.read(self.page(cursor), Length.PAGE)
+
+    def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], Page]:
+        """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""
 
         def run(tx: Tx) -> Page:
             rows = tx.all(self._page_sql, *cursor, PAGE, SMALL)
-            fit = fitting((row[5] for row in rows), PAGE_BYTES)
+            fit = fitting((row[5] for row in rows), most_bytes)
             ended = fit is None and len(rows) < PAGE
             rows = rows[:fit]
             if any(row[5] > SMALL for row in rows):
                 rows = tx.all(self._page_sql, *cursor, len(rows), END)
             return Page([_entry(row) for row in rows], ended)
 
-        return await self._workers.read(run)
+        return run
 
     async def end(self) -> Cursor:
         """The cursor after everything that is there now."""
@@ -92,7 +100,7 @@ class Hubs:
             assert row is not None
             return (row[0], row[1])
 
-        return await self._workers.read(run)
+        return await self._workers.read(run, Length.LOOK)
 
     def _heard(self) -> None:
         for hub in tuple(self._by_loop.values()):
@@ -113,19 +121,24 @@ class Feed(Part):
         hub = self.hubs.here()
 
         def stored(tx: Tx) -> list[Event]:
-            return stretch(tx, existing_head(tx, self.tenant, session_id), after, None, PAGE).events
+            head = existing_head(tx, self.tenant, session_id)
+            return stretch(tx, head, after, None, PAGE, most_bytes=HELD_BYTES).events
+
+        def look() -> Awaitable[list[Event]]:
+            return self.workers.read(stored)
 
         with hub.subscribe(name) as bell:
             begun = False
             while True:
                 bell.clear()
-                events = hub.recent(name, after) or await self.workers.read(stored)
-                for event in events:
-                    yield event
-                    after = event.seq
-                if not events and begun:
+                events = (hub.recent(name, after) or await hub.reads.read((name, after), look))[::-1]
+                news = bool(events)
+                while events:
+                    after = events[-1].seq
+                    yield events.pop()  # and not held here: it may be large, and whoever takes it slow
+                if not news and begun:
                     await bell.wait()
-                elif not events:
+                elif not news:
                     # The hub tells of what comes after its beginning, so one more look is taken once it has one.
                     await hub.ready()
                     begun = True
@@ -133,20 +146,32 @@ class Feed(Part):
     async def everything(self, cursor: str | None = None) -> AsyncGenerator[Envelope]:
         """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
         hub = self.hubs.here()
+
+        async def look() -> list[Entry]:
+            return (await self.workers.read(self.hubs.page(place, HELD_BYTES))).entries
+
         with hub.subscribe(None) as bell:
             await hub.ready()
             place = await self.hubs.end() if cursor is None else self.parse_cursor(cursor)
             while True:
                 bell.clear()
-                entries = hub.ring_after(place)
-                if entries is None:
-                    entries = (await self.hubs.page(place)).entries
-                for entry in entries:
-                    place = entry.cursor
-                    if entry.tenant == self.tenant and entry.event is not None:
-                        yield Envelope(self.cursor_text(place), entry.session_id, entry.event)
-                if not entries:
+                found = hub.ring_after(place)
+                if found is None:
+                    found = await hub.reads.read(place, look)
+                found = found[::-1]
+                news = bool(found)
+                while found:
+                    place = found[-1].cursor
+                    if found[-1].tenant == self.tenant and found[-1].event is not None:
+                        yield self._envelope(found.pop())  # and not held here
+                    else:
+                        found.pop()
+                if not news:
                     await bell.wait()
+
+    def _envelope(self, entry: Entry) -> Envelope:
+        assert entry.event is not None
+        return Envelope(self.cursor_text(entry.cursor), entry.session_id, entry.event)
 
     async def now(self) -> str:
         """The cursor after everything that is there now."""

@@ -19,7 +19,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.keys import find, keys_to, route, supersede
 from holdfast.store.part import Part, key_lock
 from holdfast.store.projection import Projection, forked
-from holdfast.store.reading import Head, existing_head, read
+from holdfast.store.reading import Head, erased_since, existing_head, read
 from holdfast.store.rows import write_rows
 from holdfast.store.sessions import get
 
@@ -27,10 +27,6 @@ SIZES = """
     SELECT seq, length(payload) FROM transcript_events
     WHERE session_no = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4"""
 ARRIVED = "SELECT coalesce(max(seq), 0) FROM transcript_events WHERE session_no = ?1"
-ERASED_SINCE = """
-    SELECT 1 FROM transcript_events e
-    JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
-    WHERE e.session_no = ?1 AND e.seq > ?2 AND i.type = ?3 LIMIT 1"""
 COPY_EVENTS = """
     INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload, erased)
     SELECT CAST(?1 AS BIGINT), seq, created_at, event_id, hash, payload, erased FROM transcript_events
@@ -189,7 +185,7 @@ class Forks(Part):
                 return get(tx, self.tenant, plan.session_id)
             arrivals.hold_on(tx, arrival)
             existing_head(tx, self.tenant, plan.source)
-            if tx.one(ERASED_SINCE, source.session_no, source.seq, types.EVENTS_ERASED) is not None:
+            if erased_since(tx, source):
                 raise Conflict(f"events of session {plan.source!r} were erased meanwhile", hint="fork it again")
             if plan.key is not None:
                 _check_free(tx, self.tenant, plan.key, plan.session_id)

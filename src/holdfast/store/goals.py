@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from holdfast.core import Goal, types
+from holdfast.core import Goal, strict_json, types
 from holdfast.core.errors import Conflict, InvalidInput, NotFound
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import with_body
-from holdfast.store.projection import Child, changed_goal, new_goal
+from holdfast.store.prepare import Prepared, check_most, with_body
+from holdfast.store.projection import ENDED_GOAL, Child, changed_goal, new_goal
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import Known, conflict_with, find_replays, first_body, known_before
 from holdfast.store.rows import GOALS
@@ -19,6 +19,7 @@ from holdfast.store.rows import GOALS
 STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 PRIORITIES = ("low", "medium", "high")
 OPEN = ("pending", "in_progress")
+MAX_DESCRIPTION = 16 * 1024
 
 
 class Goals(Part):
@@ -34,21 +35,31 @@ class Goals(Part):
         goal_id: str | None = None,
         status: str = "pending",
         priority: str = "medium",
+        created_at: int | None = None,
+        completed_at: int | None = None,
         idempotency_key: str | None = None,
         create: bool = True,
     ) -> Goal:
-        """A new goal, named `goal-001` and so on if no name is given; Conflict if the name is another goal's."""
+        """A new goal, named `goal-001` and so on if no name is given; Conflict if the name is another goal's.
+
+        One that has ended already, later than it was set, is set and then changed.
+        """
         check_session_id(session_id)
         if goal_id is not None:
             check_name(goal_id, "a goal's id")
         body = check_goal({"description": description, "status": status, "priority": priority})
+        end = self._end(status, created_at, completed_at)
+        if end is not None:
+            body["status"] = STATUSES[0]
         draft = self.own_event(types.GOAL_ADDED, body, idempotency_key)
+        if created_at is not None:
+            draft = draft._replace(created_at=created_at)
 
         def write(tx: Tx) -> Goal:
             head = head_of(tx, self.tenant, session_id)
             known = known_before(tx, head, draft) if head is not None else None
             if known is not None:
-                first = _first_result(known, body, goal_id)
+                first = _first_result(known, body, goal_id, end)
                 return replace(first, replayed=known.event_id != draft.event_id)
             number = GOALS.next_number(tx, head.session_no) if head is not None else 1
             name = goal_id or _free_name(tx, head, number)
@@ -58,15 +69,36 @@ class Goals(Part):
                 if there.document["description"] == description and goal_id is not None:
                     return replace(as_goal(name, there), replayed=True)
                 raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
-            event = with_body(draft, {"goalId": name, **body})
-            append(tx, self.tenant, session_id, [event], create=create)
+            events = [with_body(draft, {"goalId": name, **body})]
+            if end is not None:
+                change = {"goalId": name, "changes": {"status": status}}
+                events.append(with_body(end, change))
+                child = changed_goal(child, change, end.created_at)
+            append(tx, self.tenant, session_id, events, create=create)
             GOALS.put(tx, existing_head(tx, self.tenant, session_id).session_no, {name: child})
             return as_goal(name, child)
 
         return await self.write(session_id, write)
 
+    def _end(self, status: str, created_at: int | None, completed_at: int | None) -> Prepared | None:
+        """The event that ends a new goal, if it ended at another time than it was set."""
+        if completed_at is None:
+            return None
+        if status not in ENDED_GOAL:
+            raise InvalidInput(f"a goal that is {status} has no completedAt", hint=f"one of {', '.join(ENDED_GOAL)}")
+        if completed_at == created_at:
+            return None
+        event = self.own_event(types.GOAL_UPDATED, {"changes": {"status": status}})
+        return event._replace(created_at=completed_at)
+
     async def update(
-        self, session_id: str, goal_id: str, changes: Mapping[str, Any], *, idempotency_key: str | None = None
+        self,
+        session_id: str,
+        goal_id: str,
+        changes: Mapping[str, Any],
+        *,
+        completed_at: int | None = None,
+        idempotency_key: str | None = None,
     ) -> Goal:
         """The goal after changing its status, description or priority; NotFound if there is none."""
         check_session_id(session_id)
@@ -74,6 +106,10 @@ class Goals(Part):
         if not changes:
             raise InvalidInput("there is nothing to change", hint="give a status, description or priority")
         event = self.own_event(types.GOAL_UPDATED, body, idempotency_key)
+        if completed_at is not None:
+            if changes.get("status") not in ENDED_GOAL:
+                raise InvalidInput("completedAt goes with a status that ends the goal")
+            event = event._replace(created_at=completed_at)
 
         def write(tx: Tx) -> Goal:
             head = existing_head(tx, self.tenant, session_id)
@@ -111,8 +147,10 @@ def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput("the changes of a goal must be a JSON object")
     for name, value in body.items():
         allowed = {"status": STATUSES, "priority": PRIORITIES, "description": None}.get(name, ())
-        if allowed is None and not isinstance(value, str):
-            raise InvalidInput("a goal's description must be text")
+        if allowed is None:
+            if not isinstance(value, str):
+                raise InvalidInput("a goal's description must be text")
+            check_most(value, MAX_DESCRIPTION, "a goal's description")
         if allowed is not None and value not in allowed:
             hint = f"one of {', '.join(allowed)}" if allowed else "description, status or priority"
             raise InvalidInput(f"a goal has no {name} {value!r:.80}", hint=hint)
@@ -132,10 +170,11 @@ def _free_name(tx: Tx, head: Head | None, number: int) -> str:
     return f"goal-{number:03}"
 
 
-def _first_result(known: Known, body: Mapping[str, Any], goal_id: str | None) -> Goal:
+def _first_result(known: Known, body: Mapping[str, Any], goal_id: str | None, end: Prepared | None) -> Goal:
     """The goal as it was added first: what a retry is told."""
     first = first_body(known, types.GOAL_ADDED)
     name = first.pop("goalId")
     if first != body or goal_id not in (None, name):
         raise conflict_with(known)
-    return as_goal(name, new_goal(0, body, known.created_at))
+    made = new_goal(0, body, known.created_at)
+    return as_goal(name, made if end is None else changed_goal(made, strict_json.parse(end.payload), end.created_at))

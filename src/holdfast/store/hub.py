@@ -2,8 +2,8 @@
 
 It tails the whole-store feed once for all of them, keeps the recent part in memory, and rings the bell of whoever
 has something new. What is kept, and what a subscriber takes of it at a time, is bounded by number and by bytes; the
-rest is read from the database. Bells are hints: a subscriber always decides by its own cursor what it has not seen,
-so a lost or doubled ring changes nothing, and the hub looks once a second by itself.
+rest is read from the database, once for all who want the same. Bells are hints: a subscriber always decides by its own
+cursor what it has not seen, so a lost or doubled ring changes nothing, and the hub looks once a second by itself.
 """
 
 import asyncio
@@ -11,14 +11,16 @@ import contextlib
 import logging
 import time
 from bisect import bisect_right
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import Context
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.core import Event, HoldfastError, types
 from holdfast.store.engine import Recorded
 from holdfast.store.reading import fitting
+from holdfast.store.shared_reads import SharedReads
 
 PAGE = 1_000
 """Entries that are read at once."""
@@ -28,6 +30,8 @@ RING = 8_192
 RING_BYTES = 16 * 1024 * 1024
 TAIL = 256
 TAIL_BYTES = 256 * 1024
+TAILS_BYTES = 16 * 1024 * 1024
+"""Of all sessions together; those that were quiet for the longest are read from the database again."""
 LOOK_SECONDS = 1.0
 
 Cursor = tuple[int, int]
@@ -61,11 +65,11 @@ class Page(NamedTuple):
 class Tail:
     """A session's newest events without a gap, as many as there is room for."""
 
-    __slots__ = ("_bytes", "events")
+    __slots__ = ("events", "size")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._bytes = 0
+        self.size = 0
 
     def add(self, event: Event) -> bool:
         """Take the event, unless it is there already."""
@@ -75,8 +79,8 @@ class Tail:
         if events and (event.seq != events[-1].seq + 1 or event.type == types.EVENTS_ERASED):
             self._drop(len(events))
         events.append(event)
-        self._bytes += len(event.payload)
-        if len(events) > 2 * TAIL or self._bytes > 2 * TAIL_BYTES:
+        self.size += len(event.payload)
+        if len(events) > 2 * TAIL or self.size > 2 * TAIL_BYTES:
             surplus = max(len(events) - TAIL, 0)
             rest = sum(len(each.payload) for each in events[surplus:])
             while rest > TAIL_BYTES:
@@ -86,7 +90,7 @@ class Tail:
         return True
 
     def _drop(self, number: int) -> None:
-        self._bytes -= sum(len(event.payload) for event in self.events[:number])
+        self.size -= sum(len(event.payload) for event in self.events[:number])
         del self.events[:number]
 
 
@@ -104,7 +108,9 @@ class Hub:
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         self._bells: defaultdict[SessionName | None, set[asyncio.Event]] = defaultdict(set)
-        self._tails: dict[SessionName, Tail] = {}
+        self._tails: OrderedDict[SessionName, Tail] = OrderedDict()
+        self._tails_bytes = 0
+        self.reads: SharedReads[list[Any]] = SharedReads()
         self._ring: list[Entry] = []
         self._ring_cursors: list[Cursor] = []
         self._ring_bytes = 0
@@ -124,17 +130,22 @@ class Hub:
         self._bells[session].add(bell)
         if self._tailer is None:
             self._at_end = time.monotonic()
-            self._tailer = self._loop.create_task(self._tail(), name="holdfast-feed")
+            # For everybody, and not in the name of whoever comes first.
+            self._tailer = self._loop.create_task(self._tail(), name="holdfast-feed", context=Context())
         try:
             yield bell
         finally:
             self._bells[session].discard(bell)
             if not self._bells[session]:
                 del self._bells[session]
-                if session is not None:
-                    self._tails.pop(session, None)
+                if session is not None and session in self._tails:
+                    self._tails_bytes -= self._tails.pop(session).size
             if not self._bells:
                 self._stop()
+
+    def tails(self) -> list[Tail]:
+        """What is kept of each session that is followed."""
+        return list(self._tails.values())
 
     async def ready(self) -> None:
         """Return once the ring has a beginning."""
@@ -181,7 +192,12 @@ class Hub:
         tail = self._tails.get(session)
         if tail is None:
             tail = self._tails[session] = Tail()
+        before = tail.size
         if tail.add(event):
+            self._tails.move_to_end(session)
+            self._tails_bytes += tail.size - before
+            while self._tails_bytes > TAILS_BYTES:
+                self._tails_bytes -= self._tails.popitem(last=False)[1].size
             for bell in bells:
                 bell.set()
 
@@ -245,3 +261,4 @@ class Hub:
         self._ring_cursors.clear()
         self._ring_bytes = 0
         self._tails.clear()
+        self._tails_bytes = 0

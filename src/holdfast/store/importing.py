@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.core import Event, strict_json, types
+from holdfast.core import Event, HoldfastError, Route, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
@@ -21,7 +21,7 @@ from holdfast.store.bodies import check_body
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.exporting import Told
 from holdfast.store.keys import find as find_key
-from holdfast.store.keys import route
+from holdfast.store.keys import route, was_left_since
 from holdfast.store.memory_rows import Name
 from holdfast.store.part import Part, key_lock
 from holdfast.store.portable import ArchivedSession, ArchiveReader, SessionHeader
@@ -48,7 +48,8 @@ class Imported:
     attachments: int = 0
     memories: int = 0
     keys_taken: list[str] = field(default_factory=list)
-    """Keys that route to other sessions here: they stay as they are, the imported route is recorded as ended."""
+    """Keys that route to other sessions here, or were reset here later: they stay as they are, the imported route is
+    recorded as ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,23 @@ class Importing(Part):
         """Import everything that an archive holds; BadArchive or Conflict before anything is written.
 
         Only a task whose id another session here has is found later, when its session is to be shown: that one is
-        not imported, and those before it are, whole.
+        not imported, and those before it are, whole. So they are if the store fails half-way: the error names in its
+        details what was `imported`, and importing again goes on with the rest.
         """
         reader = await asyncio.to_thread(ArchiveReader, path)
         with reader:
             await asyncio.to_thread(check, reader)
-            return await self._import(reader, told)
+            done = Imported()
+            try:
+                await self._import(reader, told, done)
+            except HoldfastError as error:
+                if done.sessions:
+                    were = "session was" if len(done.sessions) == 1 else "sessions were"
+                    error.after(f"{len(done.sessions)} {were} imported", imported=done.sessions)
+                raise
+            return done
 
-    async def _import(self, reader: ArchiveReader, told: Told | None) -> Imported:
-        done = Imported()
+    async def _import(self, reader: ArchiveReader, told: Told | None, done: Imported) -> None:
         there = await self._there(reader)
         await self._check_memories(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
@@ -94,7 +103,6 @@ class Importing(Part):
                 lock,
             )
             done.memories += put
-        return done
 
     async def _there(self, reader: ArchiveReader) -> set[str]:
         """The sessions that are here already; Conflict if one is here with another log, or was deleted."""
@@ -178,7 +186,7 @@ class Importing(Part):
         taken: list[str] = []
         for each in header.routes:
             ended_at = each.ended_at
-            if ended_at is None and find_key(tx, self.tenant, each.key) is not None:
+            if ended_at is None and self._is_taken(tx, each):
                 taken.append(each.key)
                 ended_at = now
             if ended_at is None:
@@ -186,6 +194,12 @@ class Importing(Part):
             else:
                 tx.run(PUT_ROUTE, self.tenant, each.key, session_no, each.started_at, ended_at)
         return taken
+
+    def _is_taken(self, tx: Tx, imported: Route) -> bool:
+        """Whether the key routes elsewhere here, or was reset or left without a session since the route began."""
+        if find_key(tx, self.tenant, imported.key) is not None:
+            return True
+        return was_left_since(tx, self.tenant, imported.key, imported.started_at)
 
 
 def check(reader: ArchiveReader) -> None:

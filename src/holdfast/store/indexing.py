@@ -2,7 +2,8 @@
 
 A step takes the next events in the store's order, in one transaction with the place it has reached, so nothing is
 indexed twice or left out. PostgreSQL shows events that an older transaction can still slip in before: they are indexed
-at once, but the place stays before them. A payload that cannot be read has no words and stops nothing.
+at once, but the place stays before them. A payload that cannot be read has no words and stops nothing, and of a large
+one only the beginning is read, so that no step takes long.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from zlib import crc32
 
 from holdfast.store.chores import Chore
 from holdfast.store.engine import TextSql, Tx
-from holdfast.store.words import Query, document, texts
+from holdfast.store.words import MAX_READ, Query, document, texts
 
 LOCK = "search"
 STEP_EVENTS = 200
@@ -21,7 +22,7 @@ STEP_PAGES = 100
 PLACE = "SELECT major, minor FROM search_progress WHERE name = 'events'"
 MOVE = "UPDATE search_progress SET major = ?1, minor = ?2 WHERE name = 'events'"
 PENDING = f"""
-    SELECT b.major, b.pos, e.session_no, coalesce(s.tenant, ''), e.erased IS NULL, e.payload
+    SELECT b.major, b.pos, e.session_no, coalesce(s.tenant, ''), e.erased IS NULL, substr(e.payload, 1, {MAX_READ})
     FROM (
       SELECT a.major, a.pos, sum(a.size) OVER (ORDER BY a.major, a.pos) - a.size AS ahead
       FROM (

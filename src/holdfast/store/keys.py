@@ -1,14 +1,15 @@
 """Session keys: a stable name for a conversation, routed to its current session.
 
 A key routes to one session at a time; every session it ever routed to stays on record with its times. A reset moves
-a key to a new session, and both sessions' logs say so.
+a key to a new session, and both sessions' logs say so. When a key's session is deleted, its next use makes a new one:
+never one that it routed to before, so that no reset or deletion is undone.
 """
 
 from dataclasses import dataclass
 
 from holdfast.core import KeyEntry, Route, strict_json, types
-from holdfast.core.errors import Conflict, NotFound
-from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.errors import Conflict, NotFound, SessionGone
+from holdfast.core.ids import check_name, check_session_id, session_id_for
 from holdfast.store.append import append, open_head
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part, key_lock
@@ -17,6 +18,7 @@ from holdfast.store.projection import DEFAULT_AGENT, created, superseded
 from holdfast.store.reading import existing_head, head_of
 from holdfast.store.rows import get_facts
 from holdfast.store.sessions import describe
+from holdfast.store.shares import Length
 
 GET = """
     SELECT k.key, s.session_id, k.document, k.created_at, k.updated_at
@@ -26,6 +28,11 @@ ROUTES = """
     SELECT r.key, s.session_id, r.started_at, r.ended_at
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
     WHERE r.tenant = ?1 AND r.key = ?2 ORDER BY r.started_at, r.session_no"""
+LAST_ROUTE = """
+    SELECT s.session_id, s.agent
+    FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
+    WHERE r.tenant = ?1 AND r.key = ?2 ORDER BY r.ended_at DESC, r.started_at DESC, r.session_no DESC LIMIT 1"""
+ENDED_SINCE = "SELECT 1 FROM session_routes WHERE tenant = ?1 AND key = ?2 AND ended_at > ?3 LIMIT 1"
 ROUTES_TO = """
     SELECT r.key, s.session_id, r.started_at, r.ended_at
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
@@ -59,20 +66,33 @@ class Keys(Part):
     __slots__ = ()
 
     async def resolve(self, key: str, *, session_id: str | None = None, agent: str = DEFAULT_AGENT) -> KeyEntry:
-        """Where the key routes now; a new key is routed to `session_id`, or to a session made for it."""
+        """Where the key routes now; a key without a session is routed to `session_id`, or to one made for it."""
+        chosen = check_session_id(session_id) if session_id is not None else self.ids()
+        return await self._routed(key, (chosen,), agent)
+
+    async def open(self, key: str, *, agent: str = DEFAULT_AGENT) -> KeyEntry:
+        """Where the key routes now; a key without a session gets a new one.
+
+        A key's first session is named after it. Later ones have fresh ids, and so has the first if a session of that
+        name was deleted.
+        """
+        return await self._routed(key, (session_id_for(check_name(key, "a session key")), self.ids()), agent)
+
+    async def _routed(self, key: str, names: tuple[str, ...], agent: str) -> KeyEntry:
+        """Where the key routes now; a key without a session is routed to the first of these names that it may have."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+        body = {"agent": check_name(agent, "an agent's name")}
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
         if found is not None:
             return found
-        chosen = check_session_id(session_id) if session_id is not None else self.ids()
         now = self.clock.now()
-        body = {"agent": check_name(agent, "an agent's name")}
         event = self.own_event(types.SESSION_CREATED, body)
 
         def write(tx: Tx) -> KeyEntry:
             there = find(tx, self.tenant, key)
             if there is not None:
                 return there
+            chosen = names[0] if len(names) == 1 or _is_first(tx, self.tenant, key, names[0]) else names[1]
             if agent != DEFAULT_AGENT and head_of(tx, self.tenant, chosen) is None:
                 append(tx, self.tenant, chosen, [event])
                 describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
@@ -80,12 +100,13 @@ class Keys(Part):
             route(tx, self.tenant, key, head.session_no, now)
             return KeyEntry(key, chosen, {}, now, now)
 
-        return await self.workers.write(write, (self.lock(chosen), key_lock(self.tenant, key)))
+        locks = (*(self.lock(name) for name in names), key_lock(self.tenant, key))
+        return await self.workers.write(write, locks)
 
     async def get(self, key: str) -> KeyEntry:
         """Where the key routes now, or NotFound."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
         if found is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return found
@@ -102,14 +123,23 @@ class Keys(Part):
         return await self.workers.read(lambda tx: routes_to(tx, existing_head(tx, self.tenant, session_id).session_no))
 
     async def reset(self, key: str, *, new_session_id: str | None = None) -> Reset:
-        """Route the key to a new, empty session; the old one stays, and each names the other."""
-        entry = await self.get(key)
-        return await self._reset(entry.session_id, (key,), new_session_id)
+        """Route the key to a new, empty session; the old one stays, unless it was deleted, and each names the other."""
+        check_name(key, "a session key")
+        entry = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+        if entry is None:
+            return await self._renew(key, new_session_id)
+        try:
+            return await self._reset(entry.session_id, (key,), new_session_id)
+        except SessionGone:
+            now = await self.workers.read(lambda tx: find(tx, self.tenant, key))
+            if now is not None and now.session_id == entry.session_id:
+                raise  # the id that was chosen for the new session is that of a deleted one
+            return await self.reset(key, new_session_id=new_session_id)
 
     async def reset_session(self, session_id: str, *, new_session_id: str | None = None) -> Reset:
         """Let a new, empty session take the place of this one on all its keys."""
         check_session_id(session_id)
-        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id))
+        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), Length.LOOK)
         return await self._reset(session_id, keys, new_session_id)
 
     async def _reset(self, session_id: str, keys: tuple[str, ...], new_session_id: str | None) -> Reset:
@@ -134,11 +164,52 @@ class Keys(Part):
         locks = (self.lock(session_id), self.lock(chosen), *(key_lock(self.tenant, key) for key in keys))
         return await self.workers.write(write, locks, 2)
 
+    async def _renew(self, key: str, new_session_id: str | None) -> Reset:
+        """A new, empty session on a key whose last one was deleted; NotFound if it never had one."""
+        chosen = check_session_id(new_session_id) if new_session_id is not None else self.ids()
+        last = await self.workers.read(lambda tx: tx.one(LAST_ROUTE, self.tenant, key))
+        if last is None:
+            raise NotFound(f"there is no session key {key!r}", key=key)
+        body = {"agent": last[1], "previousSession": last[0]}
+        begun = self.own_event(types.SESSION_CREATED, body)
+        done = Reset(last[0], chosen, (key,))
+
+        def write(tx: Tx) -> Reset:
+            there = find(tx, self.tenant, key)
+            if there is not None:
+                if tx.rerun and there.session_id == chosen:
+                    return done
+                raise Conflict(f"key {key!r} has moved on meanwhile", key=key)
+            if head_of(tx, self.tenant, chosen) is not None:
+                raise Conflict(f"there is a session {chosen!r} already", session_id=chosen)
+            append(tx, self.tenant, chosen, [begun])
+            describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
+            route(tx, self.tenant, key, existing_head(tx, self.tenant, chosen).session_no, begun.created_at)
+            return done
+
+        return await self.workers.write(write, (self.lock(chosen), key_lock(self.tenant, key)))
+
 
 def find(tx: Tx, tenant: str, key: str) -> KeyEntry | None:
     """Where the key routes now, or None."""
     row = tx.one(GET, tenant, key)
     return None if row is None else KeyEntry(row[0], row[1], strict_json.parse(row[2]), row[3], row[4])
+
+
+def was_left_since(tx: Tx, tenant: str, key: str, at: int) -> bool:
+    """Whether the key was reset, or a session of it deleted, after this time."""
+    return tx.one(ENDED_SINCE, tenant, key, at) is not None
+
+
+def _is_first(tx: Tx, tenant: str, key: str, session_id: str) -> bool:
+    """Whether the key never had a session, and no session of this name was deleted."""
+    if tx.one(LAST_ROUTE, tenant, key) is not None:
+        return False
+    try:
+        head_of(tx, tenant, session_id)
+    except SessionGone:
+        return False
+    return True
 
 
 def keys_to(tx: Tx, tenant: str, session_id: str) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 A caller's write is acknowledged only after the commit that holds it. One write's refusal takes back that write
 alone; a database error takes back the group, and its members run again one by one. A cancelled caller gives up
-waiting, not the write. After a failed fsync, or when the database stays away, the lane says so and acknowledges
-nothing more. While nobody comes it does its chores, a step at a time, so that a write waits for one step at most.
+waiting, not the write. After a failed fsync, when the database stays away, or when another server has taken the store
+over, the lane says so and acknowledges nothing more. While nobody comes it does its chores, a step at a time, so that a
+write waits for one step at most.
 """
 
 import asyncio
@@ -18,7 +19,15 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed, StoreUnavailable
+from holdfast.core.errors import (
+    Busy,
+    Closing,
+    HoldfastError,
+    OutcomeUnknown,
+    StoreFailed,
+    StoreInUse,
+    StoreUnavailable,
+)
 from holdfast.store.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.engine import Damage, Recorded, Tx, Writer
 from holdfast.store.tally import Tally
@@ -97,7 +106,7 @@ class Lane:
     ) -> Any:
         """The write's result, once it is durable; one that makes room may go on when others are refused."""
         if self.failure is not None:
-            raise StoreFailed(self.failure.message)
+            raise copy.copy(self.failure)
         if self._closing:
             raise Closing("the store is closing")
         if self.waiting >= MAX_QUEUED:
@@ -213,6 +222,7 @@ class Lane:
             self._end_failed_step(error, committing=committing)
         except Exception as error:
             writer.rollback()
+            self._note_failure(error)
             if tx is not None:  # else room is short, which the engine says itself
                 self._chores.failed(chore, error)
         else:
@@ -243,7 +253,7 @@ class Lane:
     def _process(self, batch: list[Write], pending: deque[Write]) -> None:
         if self.failure is not None:
             for write in batch:
-                write.error = StoreFailed(self.failure.message)
+                write.error = copy.copy(self.failure)
             self._settle(batch)
             return
         try:
@@ -253,6 +263,7 @@ class Lane:
         except _Lost as lost:
             self._rescue(batch, lost)
         except HoldfastError as refusal:
+            self._note_failure(refusal)
             for write in batch:
                 write.error = copy.copy(refusal)
             self._settle(batch)
@@ -338,9 +349,17 @@ class Lane:
             self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
         self._writer.rollback()
 
+    def _note_failure(self, error: Exception) -> None:
+        """Acknowledge nothing more if the engine says, in its own words, that it cannot go on."""
+        if isinstance(error, (StoreFailed, StoreInUse)) and self.failure is None:
+            log.critical("the store stops acknowledging: %s", error)
+            self.failure = error
+
     def _rest(self, *, idle: bool) -> None:
         try:
             self._writer.rest(idle=idle)
+        except HoldfastError as error:
+            self._note_failure(error)
         except self._writer.errors as error:
             self._after_error(error, committing=True)
 
@@ -357,6 +376,7 @@ class Lane:
                 self._rescue(batch[index:], lost)
                 return
             except HoldfastError as refusal:
+                self._note_failure(refusal)
                 write.error = refusal
             except self._writer.errors as error:
                 write.error = self._writer.explain(error)

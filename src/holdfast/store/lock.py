@@ -1,18 +1,29 @@
 """The lock that keeps a store's file to one server: a file beside it, locked for as long as the server lives.
 
-The kernel lets go of it when the process ends, however it ends. What is written in it, pid and URL, tells others
+The kernel lets go of it when the process ends, however it ends. The store knows its server as well (`sqlite/owner.py`):
+this is the quick look, and where others find the server. What is written in it, pid and URL, tells others
 where the server is; it is empty when there is none. Only the store's owner can read it, so a server can leave a token
 for the owner's own commands there, which goes into no message.
 """
 
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson, StoreInUse, StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a server says when it takes a store: where it answers, if anywhere, and the lock file that it holds."""
+
+    url: str | None
+    lock: Path
+    inode: int
 
 
 class StoreLock:
@@ -25,19 +36,32 @@ class StoreLock:
     def __enter__(self) -> "StoreLock":
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            os.fchmod(self._file, 0o600)
+            while not self._locked():
+                os.close(self._file)  # it was removed between our opening and our locking it
         except OSError as error:
             raise StoreUnavailable(
                 f"cannot use {self.path}: {error.strerror}", hint="name a folder that can be written"
             ) from error
+        os.ftruncate(self._file, 0)
+        return self
+
+    def _locked(self) -> bool:
+        """Lock the file; False if it is no longer the one at the path."""
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.fchmod(self._file, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._file)
             raise in_use(self.path) from None
-        os.ftruncate(self._file, 0)
-        return self
+        try:
+            return os.path.samestat(os.fstat(self._file), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def claim(self, url: str | None = None) -> Claim:
+        """What its holder says to the store."""
+        return Claim(url, self.path, os.fstat(self._file).st_ino)
 
     def say(self, holder: dict[str, Any]) -> None:
         """Tell others who holds the lock."""
@@ -53,7 +77,7 @@ class StoreLock:
 
 def lock_path(store: Path) -> Path:
     """Where the lock of a store's file is: beside it, so that two data folders cannot share the store."""
-    return store.resolve().with_suffix(".lock")
+    return Path(os.path.realpath(store)).with_suffix(".lock")  # which, unlike resolve, never fails
 
 
 def holder_of(path: Path) -> dict[str, Any]:
@@ -66,8 +90,12 @@ def holder_of(path: Path) -> dict[str, Any]:
 
 
 def in_use(path: Path) -> StoreInUse:
-    """The refusal that names the holder."""
-    holder = {name: value for name, value in holder_of(path).items() if name != "token"}
+    """The refusal that names the holder, by what it wrote into the file."""
+    return held_by(path, {name: value for name, value in holder_of(path).items() if name != "token"})
+
+
+def held_by(path: Path, holder: dict[str, Any]) -> StoreInUse:
+    """The refusal that names this holder."""
     if not holder:
         return StoreInUse(f"another server that is just starting holds {path}", lock=str(path))
     if "url" not in holder:

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.ids import check_name
-from holdfast.store.engine import Engine, Tx
+from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.indexing import index_memory, match_memories, unindex_memory
 from holdfast.store.memory_rows import (
     ADVANCE,
@@ -38,6 +38,7 @@ from holdfast.store.memory_rows import (
     missing,
     version_of,
 )
+from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.words import Query, parse_query, snippet, texts
 
@@ -46,8 +47,8 @@ MAX_PAGE = 500
 MAX_HITS = 100
 
 NAMESPACES = "SELECT DISTINCT namespace FROM memories WHERE tenant = ?1 AND live = 1 ORDER BY namespace"
-LIST = f"""
-    SELECT m.key, {VERSION_COLUMNS} FROM memories m
+LISTED = """
+    FROM memories m
     LEFT JOIN memory_versions v ON v.memory_no = m.memory_no AND v.version = m.version
     WHERE m.tenant = ?1 AND m.namespace = ?2 AND m.live = 1 AND m.key > ?3"""
 NUMBERED = f"""
@@ -56,6 +57,7 @@ NUMBERED = f"""
 
 Versions = list[MemoryVersion]
 Names = list[str]
+Rows = list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,22 +204,28 @@ class Memories(Part):
     async def list(
         self, namespace: str, *, prefix: str | None = None, cursor: str | None = None, limit: int = 100
     ) -> MemoryPage:
-        """One page of a namespace, by key in the order of code points: all keys, or those that begin with `prefix`."""
+        """One page of a namespace, by key in the order of code points: all keys, or those that begin with `prefix`.
+
+        It ends early, at a cursor, rather than be large.
+        """
         check_name(namespace, "a namespace")
         for text, what in ((prefix, "a prefix"), (cursor, "a cursor")):
             if text is not None:
                 check_name(text, what)
         _check_whole(limit, "limit", 1, MAX_PAGE)
-        sql, bounds = LIST, _bounds(prefix)
-        for number, (comparison, _) in enumerate(bounds, start=5):
-            sql += f" AND m.key {comparison} ?{number}"
-        sql += " ORDER BY m.key LIMIT ?4"
+        bounds = _bounds(prefix)
+        narrower = "".join(f" AND m.key {comparison} ?{n}" for n, (comparison, _) in enumerate(bounds, start=5))
 
         def run(tx: Tx) -> MemoryPage:
-            rows = tx.all(sql, self.tenant, namespace, cursor or "", limit + 1, *(bound for _, bound in bounds))
-            names = [Name(self.tenant, namespace, row[0]) for row in rows[:limit]]
-            memories = [as_memory(name, checked(name, row[1:])) for name, row in zip(names, rows, strict=False)]
-            return MemoryPage(memories, memories[-1].key if len(rows) > limit else None)
+            def some(columns: str, most: int) -> Rows:
+                sql = f"SELECT {columns} {LISTED}{narrower} ORDER BY m.key LIMIT ?4"
+                return tx.all(sql, self.tenant, namespace, cursor or "", most, *(bound for _, bound in bounds))
+
+            sizes = [size for (size,) in some("coalesce(length(v.value), 0)", limit + 1)]
+            rows = some(f"m.key, {VERSION_COLUMNS}", page_length(sizes, limit))
+            names = [Name(self.tenant, namespace, row[0]) for row in rows]
+            memories = [as_memory(name, checked(name, row[1:])) for name, row in zip(names, rows, strict=True)]
+            return MemoryPage(memories, memories[-1].key if len(sizes) > len(rows) else None)
 
         return await self.workers.read(run)
 

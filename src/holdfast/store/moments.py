@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 Result = TypeVar("Result")
 
@@ -32,18 +33,20 @@ class Moments:
         """The moment, if it can be told without waiting."""
         return self._engine.moment()
 
-    async def reread(self, known: str | None, run: Callable[[Tx], Result]) -> Reading[Result]:
+    async def reread(
+        self, known: str | None, run: Callable[[Tx], Result], length: Length = Length.LONG
+    ) -> Reading[Result]:
         """Run a read over one snapshot, unless the known moment lasts."""
         sql = self._engine.moment_sql
         if sql is None:
             now = self._engine.moment()
             assert now is not None
             # Told before the snapshot: a commit in between is seen, and has ended the moment all the same.
-            return Reading(now, None if now == known else await self._workers.read(run))
+            return Reading(now, None if now == known else await self._workers.read(run, length))
 
         def look(tx: Tx) -> Reading[Result]:
             row = tx.one(sql)
             assert row is not None
             return Reading(row[0], None if row[0] == known else run(tx))
 
-        return await self._workers.read(look)
+        return await self._workers.read(look, length)

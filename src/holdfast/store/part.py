@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 from holdfast.core import Clock, IdSource, NewEvent
 from holdfast.store.engine import Tx
 from holdfast.store.prepare import Prepared, check_key, prepare
+from holdfast.store.shares import Length
 
 Result = TypeVar("Result")
 
@@ -23,8 +24,8 @@ class Workers(Protocol):
         """
         ...
 
-    def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
-        """Run a read over one snapshot."""
+    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+        """Run a read over one snapshot; what is longer than `length` says keeps others of that length waiting."""
         ...
 
 

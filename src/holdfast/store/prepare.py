@@ -13,6 +13,7 @@ from holdfast.core.ids import check_name
 MAX_EVENTS = 10_000
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: what ISO 8601 can say
 MAX_PAYLOAD = 16 * 1024 * 1024
+FOR_EVENTS = "keep large things as events or attachments, and their names here"
 
 
 class Prepared(NamedTuple):
@@ -69,6 +70,13 @@ def check_key(idempotency_key: str | None) -> None:
     """InvalidInput if a caller's key is one of those that Holdfast uses itself."""
     if isinstance(idempotency_key, str) and idempotency_key.startswith(types.PREFIX):
         raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
+
+
+def check_most(value: Any, limit: int, what: str, hint: str = FOR_EVENTS) -> None:
+    """TooLarge if a JSON value has more bytes than it may."""
+    size = len(strict_json.dump(value))
+    if size > limit:
+        raise TooLarge(f"{what} of {size} bytes", hint=hint, limit=limit)
 
 
 def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[Prepared, ...]:

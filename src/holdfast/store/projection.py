@@ -150,8 +150,8 @@ def forked(before: SessionFacts, body: Mapping[str, Any]) -> SessionFacts:
 
 
 def patched(before: StateFacts, body: Mapping[str, Any], at: int) -> StateFacts:
-    """The state after a patch."""
-    return StateFacts(before.version + 1, merge(before.document, body["patch"]), at)
+    """The state after a patch; one that was imported says which version it is."""
+    return StateFacts(body.get("version") or before.version + 1, merge(before.document, body["patch"]), at)
 
 
 def moved(before: TaskFacts | None, change: Mapping[str, Any], at: int) -> TaskFacts:

@@ -11,6 +11,7 @@ from holdfast.core.ids import check_name
 from holdfast.store.engine import Row, Tx
 from holdfast.store.part import Part
 from holdfast.store.reading import existing_head
+from holdfast.store.shares import Length
 from holdfast.store.tasks import get as get_task
 
 MAX_CONFIGS = 10
@@ -52,7 +53,9 @@ class PushConfigs(Part):
         """Keep it, instead of the task's one with the same id; NotFound without the task, TooLarge beyond ten."""
         check_name(config.task_id, "a task id")
         check_name(config.config_id, "the id of a push configuration")
-        session_id = (await self.workers.read(lambda tx: get_task(tx, self.tenant, config.task_id))).session_id
+        session_id = (
+            await self.workers.read(lambda tx: get_task(tx, self.tenant, config.task_id), Length.PAGE)
+        ).session_id
 
         def write(tx: Tx) -> None:
             get_task(tx, self.tenant, config.task_id)
@@ -67,7 +70,7 @@ class PushConfigs(Part):
 
     async def get(self, task_id: str, config_id: str) -> StoredPushConfig:
         """The one with this id, or NotFound."""
-        row = await self.workers.read(lambda tx: tx.one(GET, self.tenant, task_id, config_id))
+        row = await self.workers.read(lambda tx: tx.one(GET, self.tenant, task_id, config_id), Length.LOOK)
         if row is None:
             raise NotFound(f"task {task_id!r} has no push configuration {config_id!r}", task_id=task_id)
         return _config(row)

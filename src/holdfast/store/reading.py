@@ -11,6 +11,7 @@ from typing import NamedTuple
 from holdfast.core import Event, HoldfastError
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import Corrupt, NotFound, SessionArriving, SessionGone
+from holdfast.core.types import EVENTS_ERASED
 from holdfast.store.engine import Row, Tx
 
 PAGE = 2_000
@@ -33,6 +34,10 @@ BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
 SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"
 SIZES_FORWARD = f"{SIZES} ORDER BY e.seq LIMIT ?4"
 SIZES_BACKWARD = f"{SIZES} ORDER BY e.seq DESC LIMIT ?4"
+ERASED_SINCE = """
+    SELECT 1 FROM transcript_events e
+    JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
+    WHERE e.session_no = ?1 AND e.seq > ?2 AND i.type = ?3 LIMIT 1"""
 
 
 class Head(NamedTuple):
@@ -77,32 +82,14 @@ def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:
     return head
 
 
-def read(
-    tx: Tx,
-    head: Head,
-    after: int,
-    before: int | None,
-    limit: int,
-    types: frozenset[str] | None = None,
-    *,
-    newest: bool = False,
-) -> list[Event]:
-    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest.
+def erased_since(tx: Tx, head: Head) -> bool:
+    """Whether events were erased after the log had this head."""
+    return tx.one(ERASED_SINCE, head.session_no, head.seq, EVENTS_ERASED) is not None
 
-    All of them, however large; of other types than those asked for, no more than a stretch is held.
-    """
-    low, high, most_bytes = after, before, None if types is None else STRETCH_BYTES
-    found: list[Event] = []
-    while len(found) < limit:
-        wanted = min(PAGE, limit - len(found)) if types is None else PAGE
-        events, ended = stretch(tx, head, low, high, wanted, newest=newest, most_bytes=most_bytes)
-        if events:
-            low, high = (low, events[0].seq) if newest else (events[-1].seq, high)
-        end = 0 if newest else len(found)
-        found[end:end] = events if types is None else [event for event in events if event.type in types]
-        if ended:
-            break
-    return found[-limit:] if newest else found[:limit]
+
+def read(tx: Tx, head: Head, after: int, before: int | None, limit: int) -> list[Event]:
+    """The first `limit` events between two seqs, oldest first: all of them, however large."""
+    return stretch(tx, head, after, before, limit, most_bytes=None).events
 
 
 def stretch(
@@ -115,7 +102,10 @@ def stretch(
     newest: bool = False,
     most_bytes: int | None = STRETCH_BYTES,
 ) -> Stretch:
-    """The same, but only as many as have `most_bytes` together, and at least one if there is any."""
+    """At most `limit` events between two seqs, oldest first: the oldest such, or with `newest` the newest.
+
+    Only as many as have `most_bytes` together, and at least one if there is any.
+    """
     low, high = max(after, 0), min(END if before is None else before, head.seq + 1)
     wanted = min(limit, high - low - 1)
     if wanted < 1:

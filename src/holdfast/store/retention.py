@@ -6,6 +6,7 @@ one by one, archived first. A session under legal hold, or leased to a writer no
 
 from dataclasses import dataclass
 
+from holdfast.core import HoldfastError
 from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone
 from holdfast.store.arrivals import Progress
 from holdfast.store.deletion import Deletion
@@ -70,7 +71,10 @@ class Retention(Part):
         return decide(policy, await self._candidates(), self.clock.now())
 
     async def run(self, plan: RetentionPlan, *, progress: Progress | None = None) -> list[Doomed]:
-        """Delete what the plan names; those that were deleted. What was used, held or gone meanwhile is left out."""
+        """Delete what the plan names; those that were deleted. What was used, held or gone meanwhile is left out.
+
+        An error half-way names in its details those that were `deleted` before it.
+        """
         deletion = Deletion(self.tenant, self.workers, self.clock, self.ids)
         done: list[Doomed] = []
         for number, doomed in enumerate(plan.doomed, 1):
@@ -80,6 +84,12 @@ class Retention(Part):
                 done.append(doomed)
             except (Conflict, SessionGone, NotFound):
                 pass
+            except HoldfastError as error:
+                if done:
+                    names = [each.session_id for each in done]
+                    were = "was" if len(done) == 1 else "were"
+                    error.after(f"{len(done)} of {len(plan.doomed)} sessions {were} deleted", deleted=names)
+                raise
             if progress is not None:
                 progress(number, len(plan.doomed))
         return done

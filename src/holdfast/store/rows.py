@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core import TaskState, Usage, strict_json
 from holdfast.store.engine import Tx
+from holdfast.store.pages import page_length
 from holdfast.store.projection import (
     Child,
     Children,
@@ -24,9 +25,10 @@ DELETE_TAGS = "DELETE FROM session_tags WHERE session_no = ?1"
 INSERT_TAG = "INSERT INTO session_tags (tenant, tag, session_no) VALUES (?1, ?2, ?3)"
 GET_STATE = "SELECT version, document, updated_at FROM session_state WHERE session_no = ?1"
 PUT_STATE = """
-    INSERT INTO session_state (session_no, version, document, updated_at) VALUES (?1, ?2, ?3, ?4)
+    INSERT INTO session_state (session_no, version, document, updated_at, since_point) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (session_no) DO UPDATE
-    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at"""
+    SET version = excluded.version, document = excluded.document, updated_at = excluded.updated_at,
+        since_point = excluded.since_point"""
 GET_TASKS = """
     SELECT task_id, context_id, state, document, version, created_at, updated_at FROM tasks WHERE session_no = ?1"""
 INSERT_TASK = """
@@ -53,6 +55,10 @@ INSERT_USE = """
     ON CONFLICT (session_no, digest) DO NOTHING"""
 
 
+MOST_CHILDREN = 1_000
+"""Children of one kind that a session is shown with."""
+
+
 class Family(NamedTuple):
     """The table that keeps one kind of a session's children."""
 
@@ -73,6 +79,19 @@ class Family(NamedTuple):
         else:
             rows = tx.all(f"{sql} AND status = ?2 ORDER BY number", session_no, status)
         return {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in rows}
+
+    def newest(self, tx: Tx, session_no: int) -> tuple[Children, int]:
+        """The newest children that fit a page, in the order they were made, and how many older ones are left out."""
+        newest = f"FROM {self.table} WHERE session_no = ?1 ORDER BY number DESC LIMIT ?2"
+        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, MOST_CHILDREN + 1)]
+        length = page_length(sizes, MOST_CHILDREN)
+        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length)
+        shown = {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in reversed(rows)}
+        if len(sizes) == length:
+            return shown, 0
+        count = tx.one(f"SELECT count(*) FROM {self.table} WHERE session_no = ?1", session_no)
+        assert count is not None
+        return shown, count[0] - length
 
     def next_number(self, tx: Tx, session_no: int) -> int:
         """The number of the session's next child."""
@@ -103,6 +122,7 @@ EFFECTS = Family("tool_effects", "call_id")
 DERIVED_TABLES = (
     "session_tags",
     "session_state",
+    "state_points",
     "goals",
     "sub_agents",
     "checkpoints",
@@ -118,7 +138,7 @@ def get_facts(tx: Tx, session_no: int) -> SessionFacts:
     """What the session's row says."""
     row = tx.one(GET_FACTS, session_no)
     assert row is not None
-    return SessionFacts(row[0], row[1], row[2], bool(row[3]), strict_json.parse(row[4]))
+    return SessionFacts(row[0], row[1], row[2], bool(row[3]), strict_json.parse_own(row[4]))
 
 
 def put_facts(tx: Tx, tenant: str, session_no: int, facts: SessionFacts) -> None:
@@ -137,7 +157,7 @@ def write_rows(tx: Tx, tenant: str, session_no: int, derived: Projection) -> Non
     tx.run(PUT_SIZE, session_no, derived.size_bytes)
     state = derived.state
     if state.version:
-        tx.run(PUT_STATE, session_no, state.version, strict_json.dump(state.document), state.updated_at)
+        tx.run(PUT_STATE, session_no, state.version, strict_json.dump(state.document), state.updated_at, None)
     _many(tx, INSERT_TASK, [(tenant, name, session_no, *_task_row(task)) for name, task in derived.tasks.items()])
     for family, children in _families(derived):
         family.put(tx, session_no, children)

@@ -1,7 +1,9 @@
 """Search: find events by their words, newest first.
 
 What was acknowledged before a search began is found: the search first brings the index up to the events it can see.
-Every hit is checked against its hash; an event that is not what was written is named as damaged, never shown.
+Every hit whose text is shown is checked against its hash; an event that is not what was written is named as damaged,
+never shown. A large event is found by its words and not read: the hit says how large it is, and shows nothing of it.
+What one page reads is bounded: where it would be more, the page ends early, and its cursor goes on.
 """
 
 from collections.abc import Iterable
@@ -14,17 +16,21 @@ from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.indexing import LOCK, Place, behind, index, session_scope, tenant_scope
 from holdfast.store.lane import MAX_WEIGHT
 from holdfast.store.part import Part
-from holdfast.store.reading import COLUMNS, checked, existing_head
+from holdfast.store.reading import COLUMNS, checked, existing_head, fitting
 from holdfast.store.words import Query, parse_query, snippet, texts
 
 MAX_PAGE = 100
 MAX_TYPES = 100
 END = 2**63 - 1
-SMALL = 64 * 1024
+SMALL = 16 * 1024
 """Bytes of a payload that is read together with others."""
+LARGE = 256 * 1024
+"""Bytes of a payload from which on it is not read."""
+PAGE_BYTES = 2 * 1024 * 1024
+"""What the payloads that a page reads have together, at most."""
 
 FIND = f"""
-    SELECT e.pos, s.session_id,
+    SELECT e.pos, s.session_id, length(e.payload),
       {COLUMNS.replace("e.payload", f"CASE WHEN length(e.payload) <= {SMALL} THEN e.payload END")}
     FROM event_text t CROSS JOIN transcript_events e CROSS JOIN sessions s
     LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
@@ -37,15 +43,19 @@ PAYLOAD = "SELECT payload FROM transcript_events WHERE pos = ?1"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An event that was found, and the text around the first match; highlights are (start, end) in the snippet."""
+    """An event that was found, and the text around the first match; highlights are (start, end) in the snippet.
+
+    Of an event that is too large to be read, the snippet is None.
+    """
 
     session_id: str
     seq: int
     event_id: str
     type: str
     created_at: int
-    snippet: str
+    snippet: str | None
     highlights: tuple[tuple[int, int], ...]
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +147,11 @@ class Search(Part):
             arguments += types
             narrower.append(f"AND i.type IN ({', '.join(f'?{n}' for n in range(first, len(arguments) + 1))})")
         rows = tx.all(FIND.format(matches=text.matches, narrower=" ".join(narrower)), *arguments)
-        read = [_hit(_whole(tx, row), asked) for row in rows[:limit]]
+        fit = fitting((row[2] if row[2] < LARGE else 0 for row in rows[:limit]), PAGE_BYTES) or limit
+        read = [_hit(_whole(tx, row), asked) for row in rows[:fit]]
         return Found(
             tuple(hit for hit in read if isinstance(hit, Hit)),
-            f"{self.engine.store_id}.{rows[limit - 1][0]}" if len(rows) > limit else None,
+            f"{self.engine.store_id}.{rows[fit - 1][0]}" if len(rows) > fit else None,
             tuple(hit for hit in read if isinstance(hit, Damaged)),
         )
 
@@ -161,19 +172,21 @@ def _check_types(types: Iterable[str]) -> list[str]:
 
 
 def _whole(tx: Tx, row: Row) -> Row:
-    """The row with its payload, however large: one of those at a time."""
-    if row[5] is not None:
+    """The row with its payload, unless that is large: one of those at a time."""
+    if row[6] is not None or row[2] >= LARGE:
         return row
     payload = tx.one(PAYLOAD, row[0])
     assert payload is not None
-    return (*row[:5], payload[0], *row[6:])
+    return (*row[:6], payload[0], *row[7:])
 
 
 def _hit(row: Row, asked: Query) -> Hit | Damaged:
-    session_id = row[1]
+    session_id, size, seq, event_id, type_, payload, created_at = row[1:8]
+    if payload is None and event_id is not None:
+        return Hit(session_id, seq, event_id, type_, created_at, None, (), size)
     try:
-        event = checked(row[2:])
+        event = checked(row[3:])
     except Corrupt as error:
-        return Damaged(session_id, row[2], error.message)
+        return Damaged(session_id, seq, error.message)
     shown = snippet(asked, texts(event.payload))
-    return Hit(session_id, event.seq, event.event_id, event.type, event.created_at, shown.text, shown.highlights)
+    return Hit(session_id, seq, event_id, type_, created_at, shown.text, shown.highlights, size)

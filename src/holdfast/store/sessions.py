@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Session, SessionPage, strict_json, types
-from holdfast.core.errors import Conflict, IdempotencyConflict, InvalidInput, NotFound
+from holdfast.core.errors import Conflict, IdempotencyConflict, InvalidInput, NotFound, TooLarge
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Row, Tx
+from holdfast.store.pages import page_length
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared, with_body
+from holdfast.store.prepare import FOR_EVENTS, Prepared, check_most, with_body
 from holdfast.store.projection import (
     DEFAULT_AGENT,
     SessionFacts,
@@ -26,10 +27,16 @@ from holdfast.store.projection import (
 )
 from holdfast.store.reading import absent, existing_head, head_of
 from holdfast.store.rows import get_facts, put_facts
+from holdfast.store.shares import Length
 
 MAX_PAGE = 500
 END = 2**63 - 1
 CREATE_KEY = types.SESSION_CREATED
+MAX_METADATA = 64 * 1024
+MAX_INITIAL = 64 * 1024
+MAX_FINAL = 128 * 1024
+"""The outcome and the response of a session together."""
+MAX_TAGS = 256
 STATUSES = ("active", "completed", "failed", "cancelled", "interrupted", "archived")
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
 
@@ -95,6 +102,8 @@ class Sessions(Part):
                 "parentSession": parent_session,
             }
         )
+        check_most(body["metadata"], MAX_METADATA, "the metadata")
+        check_most(body["initial"], MAX_INITIAL, "the initial document")
         draft = self.own_event(types.SESSION_CREATED, body)._replace(idempotency_key=CREATE_KEY)
 
         def write(tx: Tx) -> Created:
@@ -108,7 +117,7 @@ class Sessions(Part):
             except IdempotencyConflict:
                 raise Conflict(f"session {chosen!r} was created before with another body", session_id=chosen) from None
             if not appended.replayed:
-                describe(tx, self.tenant, chosen, lambda facts: created(facts, said))
+                describe(tx, self.tenant, chosen, lambda facts: _modest(facts, created(facts, said)))
             elif appended.event_ids == (event.event_id,):  # an earlier run of this write made it
                 new = appended.first_seq == 1
             return Created(get(tx, self.tenant, chosen), new)
@@ -118,10 +127,10 @@ class Sessions(Part):
     async def get(self, session_id: str) -> Session:
         """The session, or NotFound."""
         check_session_id(session_id)
-        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id))
+        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), Length.PAGE)
 
     async def list(self, chosen: Filter | None = None, *, cursor: str | None = None, limit: int = 50) -> SessionPage:
-        """One page of the sessions that fit, newest first."""
+        """One page of the sessions that fit, newest first; it ends early, at a cursor, rather than be large."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
             raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit}")
         before = END if cursor is None else _cursor(cursor)
@@ -134,7 +143,7 @@ class Sessions(Part):
         """The session after merging the patch into its metadata: objects merge, null removes."""
         body = strict_json.plain({"patch": check_object(patch, "a patch of metadata")})
         event = self.own_event(types.METADATA_UPDATED, body, idempotency_key)
-        return await self._change(session_id, event, lambda facts: with_metadata(facts, body))
+        return await self._change(session_id, event, lambda facts: _little_metadata(facts, with_metadata(facts, body)))
 
     async def tag(
         self,
@@ -149,7 +158,7 @@ class Sessions(Part):
         if not add and not remove:
             raise InvalidInput("there is no tag to add or remove")
         event = self.own_event(types.TAGS_UPDATED, body, idempotency_key)
-        return await self._change(session_id, event, lambda facts: with_tags(facts, body))
+        return await self._change(session_id, event, lambda facts: _few_tags(facts, with_tags(facts, body)))
 
     async def finalize(
         self,
@@ -164,6 +173,7 @@ class Sessions(Part):
         if status not in STATUSES:
             raise InvalidInput(f"{status!r:.80} is not a session's status", hint=f"one of {', '.join(STATUSES)}")
         body = strict_json.plain({"status": status, "outcome": outcome, "response": response})
+        check_most([body["outcome"], body["response"]], MAX_FINAL, "the outcome and the response")
         event = self.own_event(types.SESSION_FINALIZED, body, idempotency_key)
         return await self._change(session_id, event, lambda facts: finalized(facts, body, event.created_at))
 
@@ -192,6 +202,27 @@ def describe(tx: Tx, tenant: str, session_id: str, change: Change) -> None:
     put_facts(tx, tenant, session_no, change(get_facts(tx, session_no)))
 
 
+def _modest(before: SessionFacts, after: SessionFacts) -> SessionFacts:
+    """The session after its description; TooLarge for its metadata or its tags."""
+    return _few_tags(before, _little_metadata(before, after))
+
+
+def _little_metadata(before: SessionFacts, after: SessionFacts) -> SessionFacts:
+    """The session after a change; TooLarge if it has too much metadata, and no less than before."""
+    was, size = (len(strict_json.dump(facts.document.get("metadata", {}))) for facts in (before, after))
+    if size > MAX_METADATA and size >= was:
+        raise TooLarge(f"the metadata would have {size} bytes", hint=FOR_EVENTS, limit=MAX_METADATA)
+    return after
+
+
+def _few_tags(before: SessionFacts, after: SessionFacts) -> SessionFacts:
+    """The session after a change; TooLarge if it has too many tags, and no fewer than before."""
+    was, count = (len(facts.document.get("tags", ())) for facts in (before, after))
+    if count > MAX_TAGS and count >= was:
+        raise TooLarge(f"the session would have {count} tags", hint="remove some", limit=MAX_TAGS)
+    return after
+
+
 def get(tx: Tx, tenant: str, session_id: str) -> Session:
     """The session, or NotFound."""
     row = tx.one(GET, tenant, session_id)
@@ -204,14 +235,16 @@ def get(tx: Tx, tenant: str, session_id: str) -> Session:
 
 def page(tx: Tx, tenant: str, chosen: Filter, before: int = END, limit: int = MAX_PAGE) -> SessionPage:
     """The newest sessions that fit, of those before a place in the list."""
-    sql, values = select(chosen, tenant, before)
-    rows = tx.all(f"{sql} LIMIT {limit + 1}", *values)
-    more = str(rows[limit - 1][-1]) if len(rows) > limit else None
-    return SessionPage([as_session(row) for row in rows[:limit]], more)
+    sizes, values = select("length(s.document)", chosen, tenant, before)
+    found = [size for (size,) in tx.all(f"{sizes} LIMIT {limit + 1}", *values)]
+    length = page_length(found, limit)
+    sql, values = select(COLUMNS, chosen, tenant, before)
+    rows = tx.all(f"{sql} LIMIT {length}", *values)
+    return SessionPage([as_session(row) for row in rows], str(rows[-1][-1]) if len(found) > length else None)
 
 
-def select(chosen: Filter, tenant: str, before: int) -> tuple[str, list[Any]]:
-    """The statement that lists what fits, newest first, and its arguments."""
+def select(columns: str, chosen: Filter, tenant: str, before: int) -> tuple[str, list[Any]]:
+    """The statement that lists these columns of what fits, newest first, and its arguments."""
     values: list[Any] = [tenant, before]
     source, conditions = "sessions s", ["s.tenant = ?1", "s.session_no < ?2", "s.life = 'live'"]
     order = "s.session_no"
@@ -229,7 +262,7 @@ def select(chosen: Filter, tenant: str, before: int) -> tuple[str, list[Any]]:
         if value is not None:
             values.append(value)
             conditions.append(f"{condition} ?{len(values)}")
-    return f"SELECT {COLUMNS} FROM {source} WHERE {' AND '.join(conditions)} ORDER BY {order} DESC", values
+    return f"SELECT {columns} FROM {source} WHERE {' AND '.join(conditions)} ORDER BY {order} DESC", values
 
 
 def check_object(value: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -259,7 +292,7 @@ def check_tags(tags: Sequence[str]) -> list[str]:
 
 def as_session(row: Row) -> Session:
     """A row of COLUMNS as a session."""
-    document = strict_json.parse(row[8])
+    document = strict_json.parse_own(row[8])
     session_id, agent, user_id, status, created_at, updated_at, head_seq, head_hash = row[:8]
     return Session(
         session_id,

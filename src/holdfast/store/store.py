@@ -1,12 +1,13 @@
 """An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, StoreFailed, StoreUnavailable
+from holdfast.core.errors import HoldfastError, InvalidInput, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store import arrivals
 from holdfast.store.agents import SubAgents
@@ -23,6 +24,7 @@ from holdfast.store.engine import Engine, Recorded, Tx
 from holdfast.store.erasure import Erasure
 from holdfast.store.exporting import Exporting
 from holdfast.store.feed import Feed, Hubs
+from holdfast.store.first_messages import FirstMessages
 from holdfast.store.forks import Forks
 from holdfast.store.give_way import GiveWay
 from holdfast.store.goals import Goals
@@ -31,19 +33,23 @@ from holdfast.store.indexing import index_chore
 from holdfast.store.keys import Keys
 from holdfast.store.lane import Lane
 from holdfast.store.leases import Leases
+from holdfast.store.lock import Claim
 from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
 from holdfast.store.part import session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.push_configs import PushConfigs
 from holdfast.store.readers import Readers
-from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, read, stretch
+from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
 from holdfast.store.resume import DEFAULT_TAIL, resume
 from holdfast.store.retention import Retention
 from holdfast.store.search import Search
+from holdfast.store.servers import Servers
 from holdfast.store.sessions import Sessions
-from holdfast.store.state import States
+from holdfast.store.shares import Length
+from holdfast.store.state import MAX_STATE, Documents, States
 from holdfast.store.sweep import sweep_step
+from holdfast.store.task_texts import TaskTexts
 from holdfast.store.tasks import Tasks
 from holdfast.store.tokens import Tokens
 from holdfast.store.urls import open_engine
@@ -51,6 +57,8 @@ from holdfast.store.usage import Usages
 from holdfast.store.verify import Verification
 
 DEFAULT_TENANT = "default"
+READ_BYTES = 16 * 1024 * 1024
+"""What one read of a log takes at most, unless it is one event; a longer stretch is several reads."""
 CHORES: tuple[Chore, ...] = (arrivals.undo_step, move_step, purge_step, sweep_step)
 
 Result = TypeVar("Result")
@@ -59,8 +67,11 @@ Result = TypeVar("Result")
 class Machinery:
     """The threads of one open store, shared by the views of all its tenants."""
 
-    def __init__(self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = ()) -> None:
+    def __init__(
+        self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = (), max_state: int = MAX_STATE
+    ) -> None:
         self.engine = engine
+        self.documents = Documents(max_state)
         self.readers = Readers(engine)
         self.hubs = Hubs(engine, self)
         lanes = 0 if read_only else engine.lanes
@@ -81,15 +92,17 @@ class Machinery:
         self.give_way.watch(asyncio.get_running_loop())
         return lane.submit(run, locks, weight, makes_room=makes_room)
 
-    def read(self, run: Callable[[Tx], Result]) -> Awaitable[Result]:
-        """Run a read over one snapshot."""
-        return self.readers.run(run)
+    def read(
+        self, run: Callable[[Tx], Result], length: Length = Length.LONG, *, tenant: str | None = None
+    ) -> Awaitable[Result]:
+        """Run a read over one snapshot, for a tenant or for the store itself."""
+        return self.readers.run(run, length, tenant=tenant)
 
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         for lane in self.lanes:
             if lane.failure is not None:
-                return StoreFailed(lane.failure.message)
+                return copy.copy(lane.failure)
         return None
 
     def close(self) -> None:
@@ -104,6 +117,19 @@ class Machinery:
         self.engine.announce()
 
 
+class TenantWorkers:
+    """The same threads at work for one tenant, which has its share of the readers."""
+
+    def __init__(self, machinery: Machinery, tenant: str) -> None:
+        self.write = machinery.write
+        self._machinery = machinery
+        self._tenant = tenant
+
+    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+        """Run a read over one snapshot."""
+        return self._machinery.read(run, length, tenant=self._tenant)
+
+
 class Store:
     """A store as one tenant sees it; `for_tenant` gives another's view of the same store."""
 
@@ -113,12 +139,15 @@ class Store:
         self._machinery = machinery
         self._clock = clock
         self._ids = ids
-        parts = (tenant, machinery, clock, ids)
+        self._workers = workers = TenantWorkers(machinery, tenant)
+        parts = (tenant, workers, clock, ids)
         self.sessions = Sessions(*parts)
         self.keys = Keys(*parts)
-        self.state = States(*parts)
+        self.state = States(*parts, machinery.documents)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
+        self.task_texts = TaskTexts(*parts)
+        self.first_messages = FirstMessages(*parts)
         self.push_configs = PushConfigs(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)
@@ -137,9 +166,10 @@ class Store:
         self.tokens = Tokens(*parts)
         self.audit = Audit(*parts)
         self.duties = Duties(*parts)
+        self.servers = Servers(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
-        self.moments = Moments(machinery.engine, machinery)
+        self.moments = Moments(machinery.engine, workers)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
@@ -148,7 +178,7 @@ class Store:
         return self._machinery.engine
 
     @property
-    def failure(self) -> StoreFailed | None:
+    def failure(self) -> HoldfastError | None:
         """Why the store no longer acknowledges writes, or None."""
         return self._machinery.failure()
 
@@ -210,17 +240,15 @@ class Store:
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
         found: list[Event] = []
-        while True:
-            most = PAGE if limit is None else min(PAGE, limit - len(found))
-            page = await self._machinery.read(
-                lambda tx, after=after, most=most: read(  # type: ignore[misc]
-                    tx, existing_head(tx, self.tenant, session_id), after, before, most, wanted
-                )
-            )
-            found += page
-            if len(page) < PAGE or len(found) == limit:
-                return found
-            after = page[-1].seq
+        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        ended = False
+        while not ended:
+            most = PAGE if limit is None or wanted is not None else min(PAGE, limit - len(found))
+            page = await self.stretch(session_id, after=after, before=before, limit=most, most_bytes=most_bytes)
+            found += page.events if wanted is None else [event for event in page.events if event.type in wanted]
+            ended = page.ended or (limit is not None and len(found) >= limit)
+            after = page.events[-1].seq if page.events else after
+        return found[:limit]
 
     async def stretch(
         self,
@@ -239,7 +267,7 @@ class Store:
         check_session_id(session_id)
         for number, name in ((after, "after"), (before, "before"), (limit, "limit"), (most_bytes, "most_bytes")):
             _check_count(number, name)
-        return await self._machinery.read(
+        return await self._workers.read(
             lambda tx: stretch(
                 tx,
                 existing_head(tx, self.tenant, session_id),
@@ -264,14 +292,21 @@ class Store:
         for number, name in ((before, "before"), (limit, "limit")):
             _check_count(number, name)
         wanted = None if types is None else frozenset(types)
-        return await self._machinery.read(
-            lambda tx: read(tx, existing_head(tx, self.tenant, session_id), 0, before, limit, wanted, newest=True)
-        )
+        found: list[Event] = []
+        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        ended = False
+        while not ended:
+            most = PAGE if wanted is not None else min(PAGE, limit - len(found))
+            page = await self.stretch(session_id, before=before, limit=most, newest=True, most_bytes=most_bytes)
+            found[:0] = page.events if wanted is None else [event for event in page.events if event.type in wanted]
+            ended = page.ended or len(found) >= limit
+            before = page.events[0].seq if page.events else before
+        return found[-limit:] if limit else []
 
     async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
         """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""
         check_session_id(session_id)
-        return await self._machinery.read(lambda tx: resume(tx, self.tenant, session_id, limit))
+        return await self._workers.read(lambda tx: resume(tx, self.tenant, session_id, limit), Length.PAGE)
 
     async def declare_all_dead(self) -> None:
         """Free what other processes held: for a process that knows it is the store's only one."""
@@ -297,14 +332,21 @@ async def open_store(
     clock: Clock | None = None,
     ids: IdSource | None = None,
     read_only: bool = False,
+    max_state: int = MAX_STATE,
+    claim: Claim | None = None,
 ) -> Store:
-    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`."""
+    """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
+
+    `max_state` is how many bytes a session's state may have. With a `claim`, as the one server of a SQLite store:
+    StoreInUse if it has another.
+    """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only)
-        return Machinery(engine, read_only=read_only, chores=(*CHORES, index_chore(engine.text), *engine.chores))
+        engine = open_engine(url, clock, read_only=read_only, claim=claim)
+        chores = (*CHORES, index_chore(engine.text), *engine.chores)
+        return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
 
     machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))

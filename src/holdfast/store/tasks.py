@@ -3,6 +3,8 @@
 Beginning a turn and every change of its state are events of the session, written in one transaction with the
 messages they belong to, so a task never says more or less than its conversation. A finished task never changes.
 A session that failed or was interrupted is active again with its next turn.
+
+A message to a task that runs waits in it: the task counts such messages, and its worker takes them one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,16 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import Conflict, IdempotencyConflict, NotFound, TaskEnded
+from holdfast.core.errors import IdempotencyConflict, NotFound, StaleState, TaskEnded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
+from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, prepare
 from holdfast.store.projection import TaskFacts, finalized, moved
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import find_by_key, find_replays, known_before
 from holdfast.store.sessions import describe
+from holdfast.store.shares import Length
 
 COLUMNS = "t.task_id, s.session_id, t.context_id, t.state, t.document, t.created_at, t.updated_at, t.version"
 SOURCE = "FROM tasks t JOIN sessions s ON s.session_no = t.session_no"
@@ -27,9 +31,9 @@ GET = f"SELECT {COLUMNS} {SOURCE} WHERE t.tenant = ?1 AND t.task_id = ?2 AND s.l
 ORPHANS = f"""
     SELECT t.tenant, {COLUMNS} {SOURCE} LEFT JOIN holders h ON h.holder = t.owner
     WHERE t.state IN ('submitted', 'working') AND s.life = 'live' AND (h.holder IS NULL OR h.expires_at <= ?1)
-    ORDER BY t.created_at"""
+    ORDER BY t.created_at, t.task_id"""
 LISTED = f"""
-    SELECT {COLUMNS} {SOURCE}
+    SELECT {{columns}} {SOURCE}
     WHERE t.tenant = ?1 AND s.life = 'live' AND s.agent = ?2 AND t.updated_at >= ?3
       AND (t.updated_at, t.task_id) < (?4, ?5) {{narrower}}
     ORDER BY t.updated_at DESC, t.task_id DESC LIMIT ?6"""
@@ -51,26 +55,31 @@ PUT = """
     SET state = excluded.state, document = excluded.document, version = excluded.version,
         updated_at = excluded.updated_at"""
 
+DROP_TEXT = "DELETE FROM task_texts WHERE tenant = ?1 AND task_id = ?2"
 STATUS = "SELECT status FROM sessions WHERE session_no = ?1"
 REOPENED = ("failed", "interrupted")
 
 LAST = (2**63 - 1, "")
+WAITING = "waiting"
+"""The member of a task's document that says how many messages it has yet to take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A turn's task, and whether the same message had begun it before."""
+    """A message's task, whether the message was here before, and whether it waits for a turn that is not over."""
 
     task: Task
     replayed: bool
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Some tasks, the last changed first, and how many there are in all."""
+    """Some tasks, the last changed first, how many there are in all, and whether others follow these."""
 
     tasks: list[Task]
     total: int
+    more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +132,40 @@ class Tasks(Part):
 
         return await self.write(session_id, write, 3)
 
-    async def go_on(self, task: Task, message: NewEvent, *, owner: str, idempotency_key: str) -> Begun:
-        """Record an answer to a task that asked back, which is then to be worked on again; Conflict if it does not
-        ask, and the first task if this message, by its own key, was here before. `idempotency_key` is the caller's:
-        it tells a retry of this very call from another delivery of the message."""
+    async def go_on(
+        self,
+        task: Task,
+        message: NewEvent,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        owner: str,
+        idempotency_key: str,
+    ) -> Begun:
+        """Record one more message to a task: one that asked back is to be worked on again, its document's members
+        replaced by `changes`; in one that runs the message waits; TaskEnded if it has ended, and the first task if
+        this message, by its own key, was here before. `idempotency_key` is the caller's: it tells a retry of this very
+        call from another delivery of the message."""
         prepared = prepare(message, self.clock, self.ids)
-        change = _change(task, TaskState.SUBMITTED, {})
+        change = _change(task, TaskState.SUBMITTED, strict_json.plain(dict(changes or {})))
         resumed = self.own_event(types.TASK_UPDATED, change, idempotency_key)
         mark = self._mark(task.task_id, "active")
 
         def write(tx: Tx) -> Begun:
             head = existing_head(tx, self.tenant, task.session_id)
             now = get(tx, self.tenant, task.task_id)
-            if known_before(tx, head, resumed) is not None:
-                return Begun(now, False)
+            done = known_before(tx, head, resumed)
+            if done is not None:
+                return Begun(now, False, strict_json.parse(done.payload)["changes"].get(WAITING) is not None)
             first = self._first(tx, head, prepared.type, prepared.idempotency_key, None)
             if first is not None:
                 return first
-            if now.state is not TaskState.INPUT_REQUIRED:
-                said = f"task {task.task_id} does not wait for input ({now.state.value})"
-                raise Conflict(said, state=now.state.value)
+            if now.state.terminal:
+                raise _ended(now)
+            if now.state.running:
+                waits = _change(task, now.state, {WAITING: waiting(now) + 1})
+                event = self.own_event(types.TASK_UPDATED, waits, idempotency_key)
+                append(tx, self.tenant, task.session_id, [prepared, event])
+                return Begun(self._put(tx, head.session_no, now, waits, event.created_at), False, True)
             self._reopen(tx, task.session_id, head, mark)
             append(tx, self.tenant, task.session_id, [prepared, resumed])
             tx.run(OWN, self.tenant, task.task_id, owner)
@@ -160,10 +183,12 @@ class Tasks(Part):
         lease: Lease | None = None,
         owner: str | None = None,
         session_status: str | None = None,
+        version: int | None = None,
         idempotency_key: str | None = None,
     ) -> Task:
         """The task in its new state, its document's members replaced by `changes`, its messages in the log; with
-        `owner` it is this one's from now on, with `session_status` its session is marked so."""
+        `owner` it is this one's from now on, with `session_status` its session is marked so, and with `version` it is
+        StaleState if the task has changed since."""
         change = _change(task, state, strict_json.plain(dict(changes or {})))
         mark = None if session_status is None else self._mark(task.task_id, session_status)
         events = [prepare(message, self.clock, self.ids) for message in messages]
@@ -175,7 +200,9 @@ class Tasks(Part):
             if find_replays(tx, head, events[-1:]):
                 return now
             if now.state.terminal:
-                raise TaskEnded(f"task {task.task_id} has ended ({now.state.value})", state=now.state.value)
+                raise _ended(now)
+            if version is not None and now.version != version:
+                raise StaleState(f"task {task.task_id} has changed", version=now.version)
             if lease is not None:
                 check_lease(tx, head, lease)
             if mark is not None:
@@ -189,7 +216,7 @@ class Tasks(Part):
 
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
-        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id))
+        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), Length.PAGE)
 
     async def begun_by(self, session_id: str, idempotency_key: str) -> Task | None:
         """The task that the message with this key began or went on with, if there is one."""
@@ -199,7 +226,7 @@ class Tasks(Part):
             first = None if head is None else self._first(tx, head, types.MESSAGE, idempotency_key, None)
             return None if first is None else first.task
 
-        return await self.workers.read(read)
+        return await self.workers.read(read, Length.PAGE)
 
     async def find(
         self,
@@ -211,8 +238,8 @@ class Tasks(Part):
         before: tuple[int, str] | None = None,
         limit: int = 50,
     ) -> Listed:
-        """An agent's tasks that fit, the last changed first; `before` is when the last one seen was changed, and its
-        id."""
+        """An agent's tasks that fit, the last changed first: `limit` of them, or fewer rather than be large; `before`
+        is when the last one seen was changed, and its id."""
         wanted = [(column, value) for column, value in (("context_id", context_id), ("state", state)) if value]
 
         def read(tx: Tx) -> Listed:
@@ -222,9 +249,15 @@ class Tasks(Part):
                 return "".join(f"AND t.{column} = ?{first + n} " for n, (column, _) in enumerate(wanted))
 
             values = [str(value) for _, value in wanted]
-            rows = tx.all(LISTED.format(narrower=narrower(7)), *who, *(before or LAST), limit, *values)
+
+            def some(columns: str, most: int) -> list[Row]:
+                sql = LISTED.format(columns=columns, narrower=narrower(7))
+                return tx.all(sql, *who, *(before or LAST), most, *values)
+
+            sizes = [size for (size,) in some("length(t.document)", limit + 1)]
+            rows = some(COLUMNS, page_length(sizes, limit))
             total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
-            return Listed([_task(row) for row in rows], total[0] if total else 0)
+            return Listed([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
 
         return await self.workers.read(read)
 
@@ -287,6 +320,8 @@ class Tasks(Part):
         document = strict_json.dump(after.document)
         row = (after.context_id, after.state.value, document, after.version, at, owner)
         tx.run(PUT, self.tenant, change["taskId"], session_no, *row)
+        if not after.state.running:
+            tx.run(DROP_TEXT, self.tenant, change["taskId"])
         return get(tx, self.tenant, change["taskId"])
 
 
@@ -296,6 +331,15 @@ def get(tx: Tx, tenant: str, task_id: str) -> Task:
     if row is None:
         raise NotFound(f"there is no task {task_id!r}", task_id=task_id)
     return _task(row)
+
+
+def waiting(task: Task) -> int:
+    """How many messages a task has yet to take."""
+    return int(task.document.get(WAITING, 0))
+
+
+def _ended(task: Task) -> TaskEnded:
+    return TaskEnded(f"task {task.task_id} has ended ({task.state.value})", state=task.state.value)
 
 
 def _change(task: Task, state: TaskState, changes: dict[str, Any]) -> dict[str, Any]:

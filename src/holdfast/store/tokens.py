@@ -16,6 +16,7 @@ from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.ids import check_name, check_tenant
 from holdfast.store.engine import Row, Tx
 from holdfast.store.part import Part
+from holdfast.store.shares import Length
 
 READ = "read"
 WRITE = "write"
@@ -101,7 +102,7 @@ class Tokens(Part):
             token = _token(row[1:])
             return token if token.valid_at(tx.now()) else None
 
-        return await self.workers.read(look)
+        return await self.workers.read(look, Length.LOOK)
 
     async def valid(self, token_id: str) -> bool:
         """Whether a token that was found before may still be used."""
@@ -110,7 +111,7 @@ class Tokens(Part):
             row = tx.one(GET, token_id)
             return row is not None and _token(row).valid_at(tx.now())
 
-        return await self.workers.read(look)
+        return await self.workers.read(look, Length.LOOK)
 
     async def list(self) -> list[Token]:
         """All tokens there ever were, oldest first."""
@@ -123,7 +124,7 @@ class Tokens(Part):
             row = tx.one(ANY)
             return row is not None and row[0] > 0
 
-        return await self.workers.read(look)
+        return await self.workers.read(look, Length.LOOK)
 
     async def revoke(self, token_id: str) -> Token:
         """End a token for good; NotFound if there is none. One that is revoked stays as it was."""

@@ -18,6 +18,7 @@ from holdfast.store.part import Part
 from holdfast.store.projection import Projection
 from holdfast.store.reading import Head, existing_head
 from holdfast.store.rows import read_part, tags_of
+from holdfast.store.state_points import check_points
 
 LAST = "SELECT coalesce(max(seq), 0) FROM transcript_events WHERE session_no = ?1"
 HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
@@ -83,6 +84,7 @@ class Verification(Part):
                     lambda tx, head=head: self._compare(tx, session_id, head, projection)  # type: ignore[misc]
                 )
                 if now == head:
+                    await check_points(self.workers, head)
                     return Verified(session_id, head.seq, head.hash.hex())
                 head = now
         except Corrupt as error:

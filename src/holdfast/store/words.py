@@ -4,6 +4,7 @@ A word is a run of letters and digits, without regard to case or accents; each C
 is a word of its own, so that what has no spaces is found too. Everything here is pure.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,10 +25,16 @@ MAX_BYTES = 800_000
 MAX_PLACES = 255
 """A word's later occurrences in one event are not part of any phrase (PostgreSQL keeps 255 places)."""
 MAX_ASKED = 100
+MAX_READ = 1024 * 1024
+"""Of a larger payload, so many bytes are looked at; what comes after them is not indexed."""
 
 BREAK = "¶"
 """What stands in a document where no phrase goes on; never a word."""
 
+_STRING = re.compile(
+    r'"(?P<string>[^"\\]*+(?:\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])[^"\\]*+)*+)(?:(?P<name>"\s*+:)|"|\Z|(?=\\))'
+)
+"""A string of JSON, or what of it is there before the end."""
 _PLAIN = re.compile(r"[0-9a-z]+")
 _RUN = re.compile(r"[0-9A-Za-z\u0080-\U0010ffff]+")
 _ASKED = re.compile(r'(?:(?<!\S)(-))?(?:"([^"]*)"(\*?)|([^\s"]+|"))')
@@ -103,11 +110,29 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def texts(payload: bytes) -> list[str]:
-    """The texts of a payload; none if it cannot be read (verification tells of that)."""
+    """The texts of a payload; none if it cannot be read (verification tells of that).
+
+    Of one that is cut off at `MAX_READ` bytes, those that are there, the last one perhaps in part.
+    """
+    if len(payload) >= MAX_READ:
+        return [text for text in map(_unescape, _strings(payload[:MAX_READ])) if text]
     try:
         return list(leaves(strict_json.parse(payload)))
     except InvalidJson:
         return []
+
+
+def _strings(cut: bytes) -> Iterator[str]:
+    """The strings of JSON that is cut off somewhere, as they are written there; names of members are not among them."""
+    for found in _STRING.finditer(cut.decode(errors="ignore")):
+        if not found["name"]:
+            yield found["string"]
+
+
+def _unescape(written: str) -> str:
+    """The text that a string of JSON stands for; half of a character, where it was cut off, is left out."""
+    text: str = json.loads(f'"{written}"', strict=False)
+    return text.encode(errors="ignore").decode()
 
 
 def document(texts: Sequence[str]) -> list[str]:

@@ -18,9 +18,10 @@ from holdfast.cli.where import Where, somewhere
 def backup(where: Where, as_json: bool, path: Path) -> None:
     """Copy the whole store, all tenants, to a new file while it is in use, and check the copy.
 
-    A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables.
+    A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables. The file's
+    own folder is made if need be, but none above that.
     """
-    done = run(_backup(where, path.resolve()))
+    done = run(_backup(where, path.absolute()))
     if as_json:
         show.as_json(done)
     else:

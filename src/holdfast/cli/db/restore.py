@@ -27,13 +27,18 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
             "a gateway cannot restore the store that it serves", hint="stop it, and use --data or --store"
         )
     from holdfast.store.lock import StoreLock, lock_path
+    from holdfast.store.traces import Traces
     from holdfast.store.urls import sqlite_path
 
     with ExitStack() as stack:
         target = sqlite_path(where.store_url)
         if target is not None:
+            traces = Traces(lock_path(target))
             stack.enter_context(StoreLock(lock_path(target)))
+            stack.enter_context(traces.removed_unless_kept())
         done = run(_restore(where, path))
+        if target is not None:
+            traces.kept = True
     if as_json:
         show.as_json(done)
     else:

@@ -19,15 +19,10 @@ def status(where: Where, as_json: bool) -> None:
     if as_json:
         show.as_json(found)
         return
-    held = (
-        f"the gateway at {found['gateway']} (pid {found['pid'] or 'unknown'})"
-        if found["gateway"]
-        else "nobody: no gateway runs on it"
-    )
     show.pairs(
         [
             ("store", found["store"] or "-"),
-            ("held by", held),
+            *(("held by", each) for each in _holders(found)),
             ("engine", f"{found['engine']} {found['engineVersion']}"),
             ("schema", str(found["schema"])),
             ("store id", found["storeId"]),
@@ -38,6 +33,18 @@ def status(where: Where, as_json: bool) -> None:
             ("log", show.size(found["walSizeBytes"]) if found["walSizeBytes"] is not None else "-"),
         ]
     )
+
+
+def _holders(found: dict[str, Any]) -> list[str]:
+    """Who serves the store, for people."""
+    if found["gateways"]:
+        return [
+            f"the gateway at {each['url']} (pid {each['pid']} on {each['host']}, since {each['startedAt']})"
+            for each in found["gateways"]
+        ]
+    if found["gateway"]:
+        return [f"the gateway at {found['gateway']} (pid {found['pid'] or 'unknown'})"]
+    return ["nobody: no gateway runs on it"]
 
 
 async def _status(where: Where) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from holdfast.cli.where import Where, somewhere
 
 ARCHIVE = "archive"
 FILES = "files"
+SEED = "seed"
 
 
 @click.command()
@@ -19,10 +20,11 @@ FILES = "files"
 @click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="The new file, or the folder.")
 @click.option(
     "--layout",
-    type=click.Choice([ARCHIVE, FILES]),
+    type=click.Choice([ARCHIVE, FILES, SEED]),
     default=ARCHIVE,
     show_default=True,
-    help="One archive that can be imported byte for byte, or a folder of JSON files for each session.",
+    help="One archive that can be imported byte for byte, or a folder of JSON files for each session; "
+    "seed has responses inside actions.jsonl, for readers that know only that file.",
 )
 @click.option("--follow", is_flag=True, help="Go on: write what comes to the files until Ctrl-C.")
 @click.option("--force", is_flag=True, help="Replace an archive that is there.")
@@ -37,12 +39,12 @@ def export(
     """
     if layout == ARCHIVE:
         if follow:
-            raise click.UsageError("only --layout files can be followed")
+            raise click.UsageError("only --layout files and --layout seed can be followed")
         if output.exists() and not force:
             raise click.UsageError(f"{output} is there already: name a new file, or use --force")
         done = run(_archive(where, session_ids, output))
     else:
-        done = run(_files(where, session_ids, output, follow=follow))
+        done = run(_files(where, session_ids, output, follow=follow, one_file=layout == SEED))
     if as_json:
         show.as_json(done)
     else:
@@ -67,11 +69,13 @@ async def _archive(where: Where, session_ids: tuple[str, ...], output: Path) -> 
     return {"path": str(output), "bytes": done, "sessions": totals.sessions, "events": totals.events}
 
 
-async def _files(where: Where, session_ids: tuple[str, ...], output: Path, *, follow: bool) -> dict[str, Any]:
+async def _files(
+    where: Where, session_ids: tuple[str, ...], output: Path, *, follow: bool, one_file: bool
+) -> dict[str, Any]:
     from holdfast.cli.files import export_files, follow_files
 
     async with serving(where) as service:
         with show.Progress() as progress:
             if follow:
-                await follow_files(service, output, session_ids, progress)
-            return await export_files(service, output, session_ids, progress)
+                await follow_files(service, output, session_ids, progress, one_file=one_file)
+            return await export_files(service, output, session_ids, progress, one_file=one_file)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 
 from holdfast.cli import show
 from holdfast.cli.columns import plain
-from holdfast.cli.errors import says_errors
+from holdfast.cli.errors import CANNOT, says_errors
 from holdfast.cli.service import Service, run, serving
 from holdfast.cli.where import Where, somewhere
 
@@ -28,7 +29,8 @@ def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
     """Read sessions from an archive, or from a folder of plain files.
 
     An archive is checked as a whole before anything is written; what is here already is left alone. Of plain files
-    each line becomes an event once, however often they are imported, and the files are kept in the data folder.
+    each line becomes an event once, however often they are imported, and the files are kept in the data folder. A
+    folder that cannot be imported is named, with its line, and the others arrive; the exit code is then 2.
     """
     if undoing:
         done = run(_undo(where, path))
@@ -40,6 +42,8 @@ def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
         show.as_json(done)
     else:
         _show(done)
+    if done.get("refused"):
+        sys.exit(CANNOT)
 
 
 async def _archive(where: Where, path: Path) -> Any:
@@ -106,7 +110,9 @@ def _show(done: dict[str, Any]) -> None:
     click.echo(show.number(done.get("events", 0), "event" if "deleted" in done else "new event"))
     for skipped in done.get("skipped", ()):
         click.echo(f"skipped: {plain(skipped['file'])} line {skipped['line']}: {skipped['reason']}", err=True)
+    for refused in done.get("refused", ()):
+        click.echo(f"refused: {plain(refused['session'])}: {plain(refused['reason'])}", err=True)
     for key in done.get("keysTaken", ()):
-        click.echo(f"key {plain(key)} routes to another session here and stays so", err=True)
+        click.echo(f"key {plain(key)} routes to another session here, or was reset here later, and stays so", err=True)
     if done.get("kept"):
         click.echo(f"the files were kept: {done['kept']}", err=True)

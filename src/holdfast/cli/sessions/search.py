@@ -48,7 +48,10 @@ def _show(found: dict[str, Any]) -> None:
     for hit in found["hits"]:
         place = styled(f"{plain(hit['sessionId'])}  {hit['seq']}", bold=True)
         click.echo(f"{place}  {plain(hit['type'])}  {styled(hit['timestamp'], dim=True)}")
-        click.echo(f"  {_highlighted(hit['snippet'], hit['highlights'])}")
+        if hit["snippet"] is None:
+            click.echo(styled(f"  {hit['sizeBytes']} bytes: too large for its text to be shown", dim=True))
+        else:
+            click.echo(f"  {_highlighted(hit['snippet'], hit['highlights'])}")
     for damaged in found["damaged"]:
         click.echo(
             f"damaged: {plain(damaged['sessionId'])} event {damaged['seq']}: {plain(damaged['problem'])}", err=True

@@ -6,7 +6,7 @@ import click
 
 from holdfast.cli import show as shown
 from holdfast.cli.columns import plain
-from holdfast.cli.errors import says_errors
+from holdfast.cli.errors import asks
 from holdfast.cli.events import line_of
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.where import Where, somewhere
@@ -16,7 +16,7 @@ from holdfast.cli.where import Where, somewhere
 @click.argument("session_id")
 @click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, 2000), help="How many events.")
 @somewhere
-@says_errors
+@asks
 def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
     """Show one session: what it is, its state, what is open, and its newest events."""
     found = run(_resume(where, session_id, limit))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli import show
-from holdfast.cli.errors import says_errors
+from holdfast.cli.errors import asks
 from holdfast.cli.events import line_of
 from holdfast.cli.service import Service, at, run, serving
 from holdfast.cli.where import Where, somewhere
@@ -19,7 +19,7 @@ from holdfast.cli.where import Where, somewhere
 )
 @click.option("--no-follow", is_flag=True, help="Print what is there, and end.")
 @somewhere
-@says_errors
+@asks
 def tail(where: Where, as_json: bool, session_id: str | None, limit: int, no_follow: bool) -> None:
     """Print a session's newest events and then those that come, or those of all sessions, until Ctrl-C.
 

@@ -8,7 +8,7 @@ import click
 from holdfast.cli import show
 from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
-from holdfast.cli.service import run, serving
+from holdfast.cli.service import as_text, run, serving
 from holdfast.cli.where import Where, somewhere
 from holdfast.store.tokens import id_of
 
@@ -32,4 +32,4 @@ def revoke(where: Where, as_json: bool, token_id: str) -> None:
 
 async def _revoke(where: Where, token_id: str) -> Any:
     async with serving(where, writes=True) as service:
-        return await service.call("DELETE", f"/api/tokens/{quote(token_id, safe='')}")
+        return await service.call("DELETE", f"/api/tokens/{quote(as_text(token_id), safe='')}")

@@ -15,6 +15,7 @@ from holdfast.gateway.errors import PublicBind
 from holdfast.store import Store
 
 SHORTEST = 32
+NO_TOKEN = "{} can be reached from other machines, and there is no token yet"
 
 
 class Asking(Enum):
@@ -35,17 +36,19 @@ class Admission:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
 
-    def refuse_open(self, host: str) -> None:
-        """PublicBind if an address that others can reach would be served to all."""
+    def refuse_open(self, host: str, *, new: bool = False) -> None:
+        """PublicBind if an address that others can reach would be served to all; a `new` store has no token yet."""
         if self.asking is Asking.NONE:
             raise PublicBind(f"{host} can be reached from other machines, and no token is asked for")
+        if new and self.token_file is None:
+            raise PublicBind(NO_TOKEN.format(host))
 
     async def authority(self, store: Store, local: str, public_host: str | None) -> Authority:
         """Who may ask; `local` is the token of this machine's own commands, `public_host` an address that others can
         reach, if it is one."""
         own = {} if self.token_file is None else {"token file": read_token(self.token_file)}
         if public_host is not None and not own and not await store.tokens.any():
-            raise PublicBind(f"{public_host} can be reached from other machines, and there is no token yet")
+            raise PublicBind(NO_TOKEN.format(public_host))
         asks = self.asking is Asking.TOKEN or public_host is not None
         if self.asking is Asking.AUTO:
             asks = asks or bool(own) or await store.tokens.any()

@@ -22,6 +22,7 @@ from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
 from holdfast.gateway.errors import Forbidden, Unauthorized
 from holdfast.store import Store
+from holdfast.store.callers import reading_for
 
 CALLER = "holdfast.caller"
 STORE = "holdfast.store"
@@ -60,7 +61,8 @@ class Auth:
             else:
                 await refuse_upgrade(answer, scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        with reading_for(reader_of(scope)):
+            await self._app(scope, receive, send)
 
     async def _let_in(self, scope: Scope, wanted: str) -> Caller:
         token, tenant = _presented(scope)
@@ -80,6 +82,14 @@ class Auth:
 def lacks(caller: Caller, scope: str) -> Forbidden:
     """The refusal of a caller that does not have a scope."""
     return Forbidden(f"the token {caller.name!r:.80} does not have the scope {scope}", needs=scope)
+
+
+def reader_of(scope: Scope) -> str:
+    """For whom the store is read: the token, or else the connection."""
+    caller: Caller | None = scope.get(CALLER)
+    if caller is not None and caller.token_id is not None:
+        return caller.token_id
+    return "{}:{}".format(*(scope.get("client") or ("", "")))
 
 
 def caller_of(connection: HTTPConnection) -> Caller:

@@ -1,6 +1,8 @@
 """Requests read once and strictly: the body by the JSON rules of the store, then into its type.
 
-A large body is parsed on a thread of its own, so that nobody else waits for it.
+Nothing of a body is dropped: a member that its type does not have is refused, except that an action or a response
+without `details` keeps such members as its details. A large body is parsed on a thread of its own, so that nobody else
+waits for it.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ from starlette.types import Receive
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, InvalidJson, TooLarge
+from holdfast.gateway.api.unknown import unknown_member
 from holdfast.gateway.wire.sessions import NewAction, NewResponse
 from holdfast.store.prepare import MAX_EVENTS
 
@@ -22,10 +25,10 @@ BLANK = b" \t\r\n"
 MAX_LINES = 2 * MAX_EVENTS
 """Of a batch: blank ones are allowed, but not any number."""
 NO_PARAMS = QueryParams()
-RESPONSE_MEMBERS = frozenset(NewResponse.__struct_encode_fields__)
 
 Result = TypeVar("Result")
 Shape = TypeVar("Shape")
+Entry = TypeVar("Entry", NewAction, NewResponse)
 
 
 class _Typed(msgspec.Struct, gc=False):
@@ -34,10 +37,13 @@ class _Typed(msgspec.Struct, gc=False):
     type: str
 
 
-_action = msgspec.json.Decoder(NewAction).decode
-_response = msgspec.json.Decoder(NewResponse).decode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _typed = msgspec.json.Decoder(list[_Typed]).decode
+DECODERS: dict[Any, Callable[[bytes], Any]] = {
+    shape: msgspec.json.Decoder(shape).decode for shape in (NewAction, NewResponse)
+}
 
 
 async def read_body(request: Request, parse: Callable[[bytes], Result]) -> Result:
@@ -60,25 +66,13 @@ async def whole_body(receive: Receive) -> bytes:
 
 
 def parse_action(raw: bytes) -> NewAction:
-    """The body of one action; its details are the very bytes that came."""
-    strict_json.parse(raw)
-    try:
-        return _action(raw)
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"not an action: {error}", hint='for example {"type":"note","details":{}}') from None
+    """The body of one action; its details are the very bytes that came, or made of all that is not an action's own."""
+    return _entry(raw, NewAction, "not an action", hint='for example {"type":"note","details":{}}')
 
 
 def parse_response(raw: bytes) -> NewResponse:
-    """The body of a response; one without details is itself the details, so that nothing of it is lost."""
-    value = strict_json.parse(raw)
-    try:
-        found = _response(raw)
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"not a response: {error}", hint='for example {"details":{"text":"done"}}') from None
-    if found.details is msgspec.UNSET:
-        named = value.keys() - RESPONSE_MEMBERS
-        found.details = msgspec.Raw(raw.strip(BLANK) if named else b"{}")
-    return found
+    """The body of a response; its details as an action's."""
+    return _entry(raw, NewResponse, "not a response", hint='for example {"details":{"text":"done"}}')
 
 
 def parse_actions(raw: bytes) -> list[NewAction]:
@@ -105,12 +99,12 @@ def or_empty(parse: Callable[[bytes], Result]) -> Callable[[bytes], Result]:
     return lambda raw: parse(raw or b"{}")
 
 
-def shaped(value: Any, shape: type[Shape]) -> Shape:
-    """The value as this type, or InvalidInput."""
+def shaped(value: Any, shape: type[Shape], what: str = "the body") -> Shape:
+    """The value as this type, or InvalidInput that names what is wrong with it."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"the body does not fit: {error}") from None
+        raise unknown_member(error, shape, what) or InvalidInput(f"{what} does not fit: {error}") from None
 
 
 def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
@@ -129,6 +123,23 @@ def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
             raise InvalidInput(f"the query does not fit: {error}") from None
 
     return parse
+
+
+def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entry:
+    value = strict_json.parse(raw)
+    own, details = raw, b"{}"
+    try:
+        if isinstance(value, dict) and "details" not in value:
+            known, members = shape.__struct_encode_fields__, _members(raw)
+            ours = {name: found for name, found in members.items() if name in known}
+            others = {name: found for name, found in members.items() if name not in known}
+            own, details = _encode(ours), _encode(others) if ours else raw.strip(BLANK)
+        found: Entry = DECODERS[shape](own)
+    except msgspec.DecodeError as error:
+        raise unknown_member(error, shape, "the body") or InvalidInput(f"{otherwise}: {error}", hint=hint) from None
+    if found.details is msgspec.UNSET:
+        found.details = msgspec.Raw(details)
+    return found
 
 
 def _at(where: str, raw: bytes) -> NewAction:

@@ -2,7 +2,8 @@
 
 An answer is kept with the moment it holds for (see `holdfast.store.moments`), and given again only at that moment.
 Whoever asks while the same is being read shares the next read, which begins after they asked; so that however many
-ask, no more than one reads. What is kept is bounded by its bytes, and what nobody asked for the longest goes first.
+ask, no more than one reads; and when all of them have gone, none does. What is kept is bounded by its bytes, and what
+nobody asked for the longest goes first.
 """
 
 import asyncio
@@ -13,12 +14,21 @@ from typing import NamedTuple
 from holdfast.gateway.api.answers import Answer
 from holdfast.store import Store
 from holdfast.store.engine import Tx
+from holdfast.store.shares import Length
 
 MOST_BYTES = 32 * 1024 * 1024
 LARGEST = 1024 * 1024
 """What is larger is read again each time."""
 OVERHEAD = 500
 """Bytes that an answer takes beside its own."""
+
+
+class Shared:
+    """A read that several wait for."""
+
+    def __init__(self, task: asyncio.Task[Answer]) -> None:
+        self.task = task
+        self.waiting = 0
 
 
 class Kept(NamedTuple):
@@ -40,7 +50,7 @@ class Cache:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
-        self._next: dict[Key, asyncio.Task[Answer]] = {}
+        self._next: dict[Key, Shared] = {}
         self._reading: dict[Key, asyncio.Lock] = {}
 
     @property
@@ -48,32 +58,44 @@ class Cache:
         """The bytes of all that is kept."""
         return self._bytes
 
-    async def answer(self, store: Store, key: Key, look: Look) -> Answer:
+    async def answer(self, store: Store, key: Key, look: Look, length: Length = Length.LONG) -> Answer:
         """What `look` finds in the store now; the key names the query, within the store's tenant."""
         key = (store.tenant, *key)
         kept = self._kept.get(key)
         if kept is not None and kept.moment == store.moments.now():
             return self._again(key, kept)
-        task = self._next.get(key)
-        if task is None:
-            task = self._next[key] = asyncio.create_task(self._look(store, key, look))
-            task.add_done_callback(_heard)
-        return await asyncio.shield(task)
+        shared = self._next.get(key)
+        if shared is None:
+            shared = self._next[key] = Shared(asyncio.create_task(self._look(store, key, look, length)))
+            shared.task.add_done_callback(_heard)
+        shared.waiting += 1
+        try:
+            return await asyncio.shield(shared.task)
+        finally:
+            shared.waiting -= 1
+            if not shared.waiting:
+                self._leave(key, shared)
 
-    async def _look(self, store: Store, key: Key, look: Look) -> Answer:
+    def _leave(self, key: Key, shared: Shared) -> None:
+        """Nobody waits for this read any more, if it has not ended."""
+        shared.task.cancel()
+        if self._next.get(key) is shared:
+            del self._next[key]
+
+    async def _look(self, store: Store, key: Key, look: Look, length: Length) -> Answer:
         reading = self._reading.setdefault(key, asyncio.Lock())
         try:
             async with reading:
                 del self._next[key]  # it begins now: whoever comes from here on needs the one after it
                 kept = self._kept.get(key)
-                moment, found = await store.moments.reread(kept.moment if kept else None, look)
+                moment, found = await store.moments.reread(kept.moment if kept else None, look, length)
                 if found is None:
                     assert kept is not None
                     return self._again(key, kept)
                 self._keep(key, Kept(moment, found))
                 return found
         finally:
-            if key not in self._next:
+            if key not in self._next and not reading.locked():
                 self._reading.pop(key, None)
 
     def _again(self, key: Key, kept: Kept) -> Answer:

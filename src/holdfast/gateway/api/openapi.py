@@ -61,5 +61,18 @@ def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str
                 describe(parameter)
             entry["responses"].pop("422", None)
             entry["responses"] |= refusals.refusals(method, path, entry)
-    document["components"] = {"schemas": components(SHAPES), "responses": {refusals.NAME: refusals.ANSWER}}
+    document["components"] = {
+        "schemas": with_open_entries(components(SHAPES)),
+        "responses": {refusals.NAME: refusals.ANSWER},
+    }
     return document
+
+
+def with_open_entries(schemas: dict[str, Any]) -> dict[str, Any]:
+    """The schemas with what a type cannot say: an action or a response without details may have other members."""
+    for name in (sessions.NewAction.__name__, sessions.NewResponse.__name__):
+        found = schemas[name]
+        closed = {"required": ["details"], "properties": found["properties"]}
+        closed["additionalProperties"] = found.pop("additionalProperties")
+        found["anyOf"] = [closed, {"not": {"required": ["details"]}}]
+    return schemas

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Query, Request
 from pydantic import AfterValidator
 
+from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.auth import store_of
@@ -54,3 +55,18 @@ def one_of(*given: str | None) -> str | None:
     if len(found) > 1:
         raise InvalidInput(f"two names for one thing: {', '.join(sorted(found))[:200]}")
     return found.pop() if found else None
+
+
+def same_as(name: str, *given: str | None) -> str:
+    """The name of a path; InvalidInput if a body names another."""
+    for other in given:
+        if other not in (None, name):
+            raise InvalidInput(f"the path says {name!r:.80} and the body {other!r:.80}")
+    return name
+
+
+def milliseconds(timestamp: str | float | None) -> int | None:
+    """A timestamp of a body as the store keeps it; None is now."""
+    if timestamp is None:
+        return None
+    return from_iso(timestamp) if isinstance(timestamp, str) else int(timestamp)

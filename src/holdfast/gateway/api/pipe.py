@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 from holdfast.core.errors import Closing
 
-MOST_HELD = 1024 * 1024
+MOST_HELD = 256 * 1024
 
 
 class Pipe:

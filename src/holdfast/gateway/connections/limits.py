@@ -8,6 +8,7 @@ import logging
 from dataclasses import dataclass
 
 from holdfast.gateway.connections.rates import Rate
+from holdfast.gateway.connections.unsent import BEHIND_SECONDS, MOST_BYTES
 
 KB = 1024
 MB = 1024 * KB
@@ -36,6 +37,12 @@ class Limits:
     """The body of a message to the agent: 50 MB of files as they are written in JSON."""
     max_bodies: int = 256 * MB
     """All bodies together that are in memory at one moment."""
+    max_state: int = 1 * MB
+    """A session's state. One that is larger already, stored before or imported, is read, and can be made smaller."""
+    max_unsent: int = MOST_BYTES
+    """All output together that clients have yet to take."""
+    behind_seconds: float = BEHIND_SECONDS
+    """How far behind a modest pace a client has to be before it is cut, if others need the room."""
     max_connections: int = 2_000
     """Live feeds are connections too. One address, unless it is this machine's, gets half of them."""
     max_header_bytes: int = 32 * KB

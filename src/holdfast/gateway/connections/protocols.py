@@ -5,19 +5,20 @@ from functools import partial
 from typing import cast
 
 from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.unsent import Unsent
 
 
-def http_protocol(limits: Limits) -> type[asyncio.Protocol]:
+def http_protocol(limits: Limits, unsent: Unsent) -> type[asyncio.Protocol]:
     """What makes the protocol of a new connection: httptools' parser where it is installed, else h11's."""
     try:
         from holdfast.gateway.connections.with_httptools import WithHttptools as Protocol
     except ImportError:
         from holdfast.gateway.connections.with_h11 import WithH11 as Protocol  # type: ignore[assignment]
-    return cast("type[asyncio.Protocol]", partial(Protocol, limits=limits))
+    return cast("type[asyncio.Protocol]", partial(Protocol, limits=limits, unsent=unsent))
 
 
-def live_protocol(limits: Limits) -> type[asyncio.Protocol]:
+def live_protocol(limits: Limits, unsent: Unsent) -> type[asyncio.Protocol]:
     """What makes the protocol of a connection that becomes a WebSocket."""
     from holdfast.gateway.connections.with_websockets import WithWebsockets
 
-    return cast("type[asyncio.Protocol]", partial(WithWebsockets, limits=limits))
+    return cast("type[asyncio.Protocol]", partial(WithWebsockets, limits=limits, unsent=unsent))

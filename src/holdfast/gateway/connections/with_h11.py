@@ -1,9 +1,10 @@
 """uvicorn's protocol over h11, guarded: for machines that have no httptools."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import h11
+from starlette.types import ASGIApp
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -11,6 +12,9 @@ from uvicorn.server import ServerState
 from holdfast.gateway.connections.guard import Guard, Part
 from holdfast.gateway.connections.heads import head_fault, too_long
 from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.pieces import InPieces
+from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
+from holdfast.gateway.errors import TooSlow
 
 
 class _Watched(h11.Connection):
@@ -48,6 +52,7 @@ class _Watched(h11.Connection):
 class WithH11(H11Protocol):
     """A connection whose guard sees every part of a request."""
 
+    kind = HTTP
     queued = False
 
     def __init__(
@@ -58,8 +63,11 @@ class WithH11(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: Limits,
+        unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._outlet = Outlet(unsent, self)
+        self.app = InPieces(cast(ASGIApp, self.app), self._outlet)
         self._guard = Guard(self, limits)
         self.conn = _Watched(self._guard, limits)
 
@@ -78,12 +86,32 @@ class WithH11(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(BUFFER)
         self._guard.opened()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._guard.left()
+        self._outlet.unsent.leave(self._outlet)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Send no more for now."""
+        super().pause_writing()
+        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        super().resume_writing()
+        self._outlet.unsent.resume(self._outlet)
+
+    def cut(self, _reason: TooSlow) -> None:
+        """End: in the midst of an answer there is nothing that can be said."""
+        self.transport.abort()
+
+    def abort(self) -> None:
+        """End now."""
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Read on."""

@@ -6,8 +6,9 @@ wait behind it, hears of it here.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
+from starlette.types import ASGIApp
 from uvicorn import Config
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -16,7 +17,9 @@ from uvicorn.server import ServerState
 from holdfast.gateway.connections.guard import Guard, Part
 from holdfast.gateway.connections.heads import head_fault
 from holdfast.gateway.connections.limits import Limits
-from holdfast.gateway.errors import BadRequest
+from holdfast.gateway.connections.pieces import InPieces
+from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
+from holdfast.gateway.errors import BadRequest, TooSlow
 
 
 class Refused(Exception):
@@ -33,6 +36,7 @@ class _Dropped(list[tuple[bytes, bytes]]):
 class WithHttptools(HttpToolsProtocol):
     """A connection whose guard sees every part of a request."""
 
+    kind = HTTP
     unread = False
 
     def __init__(
@@ -43,8 +47,11 @@ class WithHttptools(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: Limits,
+        unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._outlet = Outlet(unsent, self)
+        self.app = InPieces(cast(ASGIApp, self.app), self._outlet)
         self._limits = limits
         self._guard = Guard(self, limits)
         self._answering: RequestResponseCycle | None = None
@@ -65,11 +72,13 @@ class WithHttptools(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(BUFFER)
         self._guard.opened()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._guard.left()
+        self._outlet.unsent.leave(self._outlet)
         answering = self._answering
         if answering is not None and not answering.response_complete:
             answering.disconnected = True
@@ -79,6 +88,24 @@ class WithHttptools(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
         super()._start_asgi_task(cycle, app)
+
+    def pause_writing(self) -> None:
+        """Send no more for now."""
+        super().pause_writing()
+        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        super().resume_writing()
+        self._outlet.unsent.resume(self._outlet)
+
+    def cut(self, _reason: TooSlow) -> None:
+        """End: in the midst of an answer there is nothing that can be said."""
+        self.transport.abort()
+
+    def abort(self) -> None:
+        """End now."""
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Read on."""

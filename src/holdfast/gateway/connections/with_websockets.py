@@ -1,7 +1,8 @@
 """uvicorn's WebSocket protocol, guarded: a feed needs nothing from its client but that it listens.
 
 A client may send a little, and answer pings. One that sends more frames than its rate is closed with 1008, one whose
-message is too large with 1009. A handshake that fails is answered with a problem, like every other request.
+message is too large with 1009, one that takes too little while others need the room with 4408. A handshake that fails
+is answered with a problem, like every other request.
 """
 
 import asyncio
@@ -10,9 +11,11 @@ from http import HTTPStatus
 from typing import Any
 
 from uvicorn import Config
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.datastructures import Headers
+from websockets.exceptions import InvalidState
 from websockets.http11 import Response
 from websockets.protocol import Event
 from websockets.server import ServerProtocol
@@ -22,10 +25,14 @@ from holdfast.core.problem import MEDIA_TYPE, problem
 from holdfast.gateway.connections.guard import raw_answer
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.limits import Limits
-from holdfast.gateway.errors import BadRequest, NoRoute, Unexpected
+from holdfast.gateway.connections.pieces import UTF8
+from holdfast.gateway.connections.unsent import BUFFER, PIECE, WEBSOCKET, Outlet, Unsent
+from holdfast.gateway.errors import BadRequest, NoRoute, TooSlow, Unexpected
 
 FLOOD = 1008
-PIECE = 4096
+CUT = 4408
+"""The client took too little, while others needed the room."""
+READ_AT_ONCE = 4096
 """Bytes that are parsed before the frames in them are counted."""
 MOST_FRAGMENTS = 1_000
 
@@ -59,7 +66,9 @@ class _Counting(ServerProtocol):
 
 
 class WithWebsockets(WebSocketsSansIOProtocol):
-    """A connection that counts what its client sends."""
+    """A connection that counts what its client sends, and what it has yet to take."""
+
+    kind = WEBSOCKET
 
     def __init__(
         self,
@@ -69,26 +78,91 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: Limits,
+        unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._outlet = Outlet(unsent, self)
         self.conn: _Counting = _Counting(limits)
         self._limits = limits
         self._done_at = 0.0
         self._deaf = False
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        super().connection_made(transport)
+        self.transport.set_write_buffer_limits(BUFFER)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._outlet.unsent.leave(self._outlet)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Send no more for now."""
+        super().pause_writing()
+        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        super().resume_writing()
+        self._outlet.unsent.resume(self._outlet)
+
+    def cut(self, reason: TooSlow) -> None:
+        """End, and say why to a client that reads on within a few seconds."""
+        if self.handshake_complete and not self.close_sent:
+            self.conn.fail(CUT, reason.message)
+            self.handle_parser_exception()
+            self.writable.set()
+        else:
+            self.transport.abort()
+
+    def abort(self) -> None:
+        """End now."""
+        self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
         """Read on, a piece at a time."""
-        for at in range(0, len(data), PIECE):
+        for at in range(0, len(data), READ_AT_ONCE):
             if self._deaf:
                 return
-            super().data_received(data[at : at + PIECE])
+            super().data_received(data[at : at + READ_AT_ONCE])
             self._check()
 
     async def send(self, message: Any) -> None:
         """Send; a refusal that is whole completes the handshake as much as a consent."""
+        if UTF8 in message:
+            await self._send_text(message[UTF8])
+            return
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
+
+    async def _send_text(self, body: bytes) -> None:
+        """Send a message; a large one in several frames, each when the client has taken those before."""
+        if len(body) <= PIECE:
+            await self._send_frame(body, first=True, last=True)
+            return
+        unsent, outlet, view = self._outlet.unsent, self._outlet, memoryview(body)
+        unsent.hold(outlet, body)
+        try:
+            for at in range(0, len(body), PIECE):
+                await self._send_frame(view[at : at + PIECE], first=at == 0, last=at + PIECE >= len(body))
+                unsent.took(outlet, PIECE)
+        finally:
+            unsent.release(outlet)
+
+    async def _send_frame(self, data: bytes | memoryview, *, first: bool, last: bool) -> None:
+        await self.writable.wait()
+        if self.disconnected or self.close_sent:
+            raise ClientDisconnected
+        try:
+            if first:
+                self.conn.send_text(data, fin=last)
+            else:
+                self.conn.send_continuation(data, fin=last)
+        except InvalidState:
+            raise ClientDisconnected from None
+        self.transport.write(b"".join(self.conn.data_to_send()))
 
     def handle_parser_exception(self) -> None:
         """Say why the connection ends, and give the client time to read it."""

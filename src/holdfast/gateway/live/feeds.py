@@ -2,7 +2,8 @@
 
 The first message says where the feed starts; each one after it is an event, with what is needed to go on from it: a
 seq for a session, a cursor for the store. Asking again after the last one seen misses and repeats nothing. Without
-`after` or `cursor` a feed starts now. A feed is made as fast as it is taken: a slow client gets everything, later.
+`after` or `cursor` a feed starts now. A feed is made as fast as it is taken: a slow client gets everything, later. One
+that has to make room for others is told so, and goes on where it was.
 """
 
 import asyncio
@@ -20,7 +21,9 @@ from holdfast.core.errors import Conflict, InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.body import query_parser
+from holdfast.gateway.connections.unsent import PIECE, Unsent
 from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.live.copies import Copies, Copy, Form
 from holdfast.gateway.live.owners import Owners
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.gateway.wire.sessions import action, details
@@ -59,23 +62,29 @@ async def connected(store: Store, query: FeedQuery) -> Connected:
     return Connected(__version__, query.session, user, head if query.after is None else query.after)
 
 
-async def messages(store: Store, start: Connected) -> AsyncGenerator[Message, None]:
-    """The feed's messages, for ever."""
+async def messages(store: Store, start: Connected, form: Form, copies: Copies) -> AsyncGenerator[Copy, None]:
+    """The feed's messages in a form, for ever; nothing of one is held here once it is taken."""
     if start.session_id is not None:
         session = store.feed.session(start.session_id, after=start.after or 0)
         async with aclosing(session):
             async for event in session:
-                yield message(start.session_id, event)
+                copy = copies.of(form, store.tenant, start.session_id, event)
+                del event
+                yield copy
+                del copy
     else:
         owners = Owners(store)
         everything = store.feed.everything(start.cursor)
         async with aclosing(everything):
             async for envelope in everything:
                 if start.user_id is None or await owners.of(envelope) == start.user_id:
-                    yield message(envelope.session_id, envelope.event, envelope.cursor)
+                    copy = copies.of(form, store.tenant, envelope.session_id, envelope.event, envelope.cursor)
+                    del envelope
+                    yield copy
+                    del copy
 
 
-def message(session_id: str, event: Event, cursor: str | None = None) -> Message:
+def message(event: Event, session_id: str, cursor: str | None = None) -> Message:
     """The event as followers see it."""
     timestamp = to_iso(event.created_at)
     if event.type.startswith(types.PREFIX):
@@ -84,12 +93,15 @@ def message(session_id: str, event: Event, cursor: str | None = None) -> Message
     return Message("action", session_id, event.seq, action(event), timestamp, cursor)
 
 
-async def send_all(feed: AsyncGenerator[Message, None], send: Callable[[Message], Awaitable[None]]) -> None:
-    """Send what the feed gives, giving way now and then."""
+async def send_all(feed: AsyncGenerator[Copy, None], unsent: Unsent, send: Callable[[bytes], Awaitable[None]]) -> None:
+    """Send what the feed gives, giving way now and then; Busy if there is no room for a large message."""
     async with aclosing(feed):
         number = 0
         async for found in feed:
-            await send(found)
+            if len(found.body) > PIECE:
+                unsent.make_room(found.body)
+            await send(found.body)
+            del found
             number += 1
             if number % BREATH == 0:
                 await asyncio.sleep(0)

@@ -31,7 +31,7 @@ class Owners:
         try:
             return (await self._store.sessions.get(session_id)).user_id
         except SessionGone:
-            user = (await self._store.archives.get(session_id)).document.get("userId")
+            user = (await self._store.archives.about(session_id)).get("userId")
             return user if isinstance(user, str) else None
         except (NotFound, SessionArriving):
             return None

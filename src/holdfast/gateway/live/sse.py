@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from holdfast.a2a.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
-from holdfast.core import HoldfastError, strict_json
+from holdfast.core import Event, HoldfastError, strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.core.problem import problem
 from holdfast.gateway.access.auth import caller_of, store_of
@@ -21,7 +21,17 @@ from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.operation import Operation
 from holdfast.gateway.errors import Unauthorized, Unexpected
 from holdfast.gateway.gateway import Followed, Gateway
-from holdfast.gateway.live.feeds import Ending, connected, encode, feed_query, messages, send_all, until_it_ends
+from holdfast.gateway.live.copies import Copies
+from holdfast.gateway.live.feeds import (
+    Ending,
+    connected,
+    encode,
+    feed_query,
+    message,
+    messages,
+    send_all,
+    until_it_ends,
+)
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.store import Store
 
@@ -37,6 +47,7 @@ class ServerSentEvents:
     def __init__(self, gateway: Gateway, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
         self._gateway = gateway
         self._heartbeat_seconds = heartbeat_seconds
+        self._copies = Copies()
 
     def operation(self) -> Operation:
         """What is served."""
@@ -56,20 +67,27 @@ class ServerSentEvents:
         store = store_of(request)
         query = resumed(feed_query(request), request.headers.get(LAST_EVENT_ID))
         start = await connected(store, query)
-        return Events(self._gateway, caller_of(request), store, start, self._heartbeat_seconds)
+        return Events(self._gateway, caller_of(request), store, start, self._copies, self._heartbeat_seconds)
 
 
 class Events(EventStream):
     """The answer: it lasts until the client goes, the gateway stops or the feed cannot go on."""
 
     def __init__(
-        self, gateway: Gateway, caller: Caller, store: Store, start: Connected, heartbeat_seconds: float
+        self,
+        gateway: Gateway,
+        caller: Caller,
+        store: Store,
+        start: Connected,
+        copies: Copies,
+        heartbeat_seconds: float,
     ) -> None:
         super().__init__(heartbeat_seconds)
         self._gateway = gateway
         self._caller = caller
         self._store = store
         self._start = start
+        self._copies = copies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the feed; of a HEAD, its beginning."""
@@ -98,12 +116,13 @@ class Events(EventStream):
         return event("stopping", strict_json.dump({"detail": ending.value})) if ending is Ending.STOPPING else None
 
     async def _send_all(self, send: Send) -> None:
-        async def tell(found: Message) -> None:
-            await self.say(send, told(found))
+        async def tell(body: bytes) -> None:
+            await self.say(send, body)
 
         beating = asyncio.create_task(self.beat(send))
         try:
-            await send_all(messages(self._store, self._start), tell)
+            feed = messages(self._store, self._start, told, self._copies)
+            await send_all(feed, self._gateway.unsent, tell)
         finally:
             beating.cancel()
 
@@ -127,9 +146,10 @@ def opening(start: Connected) -> bytes:
     return event("connected", encode(start), start.cursor if start.session_id is None else start.after)
 
 
-def told(found: Message) -> bytes:
-    """A message as an event."""
-    return event(found.type, encode(found), found.seq if found.cursor is None else found.cursor)
+def told(stored: Event, session_id: str, cursor: str | None) -> bytes:
+    """A stored event as an event of the stream."""
+    found = message(stored, session_id, cursor)
+    return event(found.type, encode(found), found.seq if cursor is None else cursor)
 
 
 def failed(error: HoldfastError) -> bytes:

@@ -10,11 +10,21 @@ from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from holdfast.core import HoldfastError
+from holdfast.core import Event, HoldfastError
 from holdfast.gateway.access.auth import PROTOCOL, caller_of, store_of
+from holdfast.gateway.connections.pieces import UTF8
 from holdfast.gateway.gateway import Followed, Gateway
-from holdfast.gateway.live.feeds import Ending, connected, encode, feed_query, messages, send_all, until_it_ends
-from holdfast.gateway.wire.feeds import Message
+from holdfast.gateway.live.copies import Copies
+from holdfast.gateway.live.feeds import (
+    Ending,
+    connected,
+    encode,
+    feed_query,
+    message,
+    messages,
+    send_all,
+    until_it_ends,
+)
 
 STOPPING = 1012
 FAILED = 1011
@@ -33,6 +43,7 @@ class Live:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._copies = Copies()
 
     async def follow(self, websocket: WebSocket) -> None:
         """Send a feed until the client goes, the gateway stops or the feed cannot go on."""
@@ -51,16 +62,22 @@ class Live:
     async def _follow(self, websocket: WebSocket) -> None:
         store = store_of(websocket)
         start = await connected(store, feed_query(websocket))
-        await websocket.send_text(encode(start).decode())
 
-        async def send(found: Message) -> None:
-            await websocket.send_text(encode(found).decode())
+        async def send(body: bytes) -> None:
+            await websocket.send({"type": "websocket.send", UTF8: body})
 
+        await send(encode(start))
         with self._gateway.following(Followed(store.tenant, start.session_id, start.user_id)):
-            sending = send_all(messages(store, start), send)
+            feed = messages(store, start, written, self._copies)
+            sending = send_all(feed, self._gateway.unsent, send)
             ending = await until_it_ends(self._gateway, caller_of(websocket), sending, client_leaves(websocket))
             if ending is not Ending.LEFT:
                 await websocket.close(ENDED if ending is Ending.REFUSED else STOPPING, ending.value)
+
+
+def written(event: Event, session_id: str, cursor: str | None) -> bytes:
+    """An event as the text of a message."""
+    return encode(message(event, session_id, cursor))
 
 
 async def client_leaves(websocket: WebSocket) -> None:

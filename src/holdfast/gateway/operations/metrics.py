@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from holdfast.core import HoldfastError, errors
 from holdfast.gateway.api.openapi import described
+from holdfast.gateway.connections.unsent import HTTP
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import traffic, turn_times
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET
@@ -73,6 +74,7 @@ class Metrics:
         yield from self._of_itself()
         yield from self._of_requests()
         yield from self._of_turns()
+        yield from self._of_output()
         yield from self._of_lanes()
         yield from self._of_storage()
         yield from self._of_timers()
@@ -124,6 +126,19 @@ class Metrics:
         for outcome, found in self._gateway.turn_times.by_outcome.items():
             seconds.add_metric([outcome], cumulative(turn_times.BOUNDS, found.by_time), found.seconds)
         yield seconds
+
+    def _of_output(self) -> Iterator["Metric"]:
+        from prometheus_client.core import CounterMetricFamily
+
+        unsent = self._gateway.unsent
+        yield gauge("unsent_bytes", "Output that clients have yet to take.", unsent.size)
+        yield gauge("unsent_limit_bytes", "How much of that there may be.", unsent.most_bytes)
+        cuts = CounterMetricFamily(
+            "holdfast_cut_connections", "Connections that were cut because they took too little.", labels=["kind"]
+        )
+        for kind in (HTTP, WEBSOCKET):
+            cuts.add_metric([kind], unsent.cuts[kind])
+        yield cuts
 
     def _of_lanes(self) -> Iterator["Metric"]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily

@@ -16,6 +16,7 @@ from holdfast.gateway.errors import NotReady
 from holdfast.gateway.operations.kept import Kept
 from holdfast.store import Store
 from holdfast.store.engine import Tx
+from holdfast.store.shares import Length
 from holdfast.store.urls import sqlite_path
 from holdfast.store.writable import prove_writable
 
@@ -56,7 +57,7 @@ class Readiness:
     async def _ask(self) -> dict[str, Any]:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._store.sessions.workers.read(_read)
+                await self._store.sessions.workers.read(_read, Length.LOOK)
                 await self._write()
                 return await self.figures()
         except TimeoutError:

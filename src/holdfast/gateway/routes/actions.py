@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.core import NewEvent, strict_json, types
-from holdfast.core.clock import from_iso, to_iso
+from holdfast.core.clock import to_iso
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.api.operation import Operation
-from holdfast.gateway.api.parameters import check_callers_key
+from holdfast.gateway.api.parameters import check_callers_key, milliseconds
 from holdfast.gateway.routes import window
 from holdfast.gateway.routes.batches import Batch, append_batch, line_key
 from holdfast.gateway.wire.sessions import (
@@ -147,6 +147,7 @@ def with_way_around(error: Corrupt) -> Corrupt:
 
 def new_event(body: NewAction, key: str | None) -> NewEvent:
     """The event that a body asks for."""
+    assert body.details is not UNSET
     return NewEvent(
         body.type,
         strict_json.Checked(body.details),
@@ -190,10 +191,3 @@ def expectation(bodies: Sequence[NewAction], expected_seq: int | None) -> int | 
 
 def _key(request: Request, body: NewAction | NewResponse) -> str | None:
     return body.idempotency_key or request.headers.get(IDEMPOTENCY_KEY) or None
-
-
-def milliseconds(timestamp: str | float | None) -> int | None:
-    """A timestamp of a body as the store keeps it; None is now."""
-    if timestamp is None:
-        return None
-    return from_iso(timestamp) if isinstance(timestamp, str) else int(timestamp)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.core import HoldfastError
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.api.answers import json_answer
@@ -46,8 +47,23 @@ def add_routes(routes: APIRouter) -> None:
             raise InvalidInput("say which sessions, or how long ago they were deleted")
         chosen = await which(store, order)
         if not order.dry_run:
-            chosen = [await store.archives.purge(each.session_id) for each in chosen]
+            chosen = await purge_all(store, chosen)
         return json_answer(PurgeView([archived(each) for each in chosen]))
+
+
+async def purge_all(store: Store, chosen: list[Archived]) -> list[Archived]:
+    """Purge these archives; an error half-way names in its details those that were `purged` before it."""
+    done: list[Archived] = []
+    for each in chosen:
+        try:
+            done.append(await store.archives.purge(each.session_id))
+        except HoldfastError as error:
+            if done:
+                were = "was" if len(done) == 1 else "were"
+                purged = [gone.session_id for gone in done]
+                error.after(f"{len(done)} of {len(chosen)} archives {were} removed", purged=purged)
+            raise
+    return done
 
 
 async def which(store: Store, order: PurgeOrder) -> list[Archived]:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.a2a import records
-from holdfast.a2a.names import context_of
+from holdfast.a2a.names import agent_prefix, context_of
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.sse import AnswerStream
 from holdfast.a2a.turns import Turns
@@ -43,6 +43,7 @@ from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import JSON, schema_of
 from holdfast.gateway.api.parameters import IdempotencyKey, PageLimit, TenantStore, check_callers_key, key_of
 from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.routes.keys import current_session
 from holdfast.gateway.wire.chat import (
     ChatAnswer,
     ChatAttachment,
@@ -54,7 +55,7 @@ from holdfast.gateway.wire.chat import (
     Speaker,
 )
 
-PREFIX = f"agent:{AGENT}:"
+PREFIX = agent_prefix(AGENT)
 DEFAULT_MESSAGES = 50
 
 ChatKey = Annotated[
@@ -83,12 +84,14 @@ def add_routes(routes: APIRouter, gateway: Gateway, turns_of: Callable[[Request]
         limit: PageLimit = DEFAULT_MESSAGES,
         before: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="only messages before this seq")] = None,
     ) -> Response:
-        entry = await store.keys.get(key)
-        events = await store.newest(entry.session_id, before=before, limit=limit, types=(types.MESSAGE,))
+        session_id = await current_session(store, key)
+        if session_id is None:
+            return json_answer(ChatHistory(key, None, [], None))
+        events = await store.newest(session_id, before=before, limit=limit, types=(types.MESSAGE,))
         found = [(event, records.message_in(event)) for event in events]
         said = [_told(event.seq, event.created_at, message) for event, message in found if message is not None]
         cursor = events[0].seq if len(events) == limit and events[0].seq > 1 else None
-        return json_answer(ChatHistory(key, entry.session_id, said, cursor))
+        return json_answer(ChatHistory(key, session_id, said, cursor))
 
     @routes.post(
         "/api/chat/{key:path}",
@@ -140,7 +143,7 @@ def _request(key: str, body: NewMessage, own_key: str | None) -> SendRequest:
         check_callers_key(own_key)
     message_id = _ids() if own_key is None else own_key
     message = Message(Role.USER, message_id, tuple(parts), context_of(AGENT, key))
-    return SendRequest(message, idempotency_key=None if own_key is None else f"chat:{own_key}")
+    return SendRequest(message, idempotency_key=None if own_key is None else f"chat:{own_key}", session_key=key)
 
 
 def _file(attachment: NewAttachment) -> FilePart:
@@ -170,15 +173,17 @@ async def _told_as_it_comes(
     turns: Turns, key: str, first: News, rest: AsyncGenerator[News]
 ) -> AsyncGenerator[dict[str, Any]]:
     """Pieces of text and statuses as they come, and the whole answer as the last."""
-    assert isinstance(first, TaskView)
+    task_id = first.task_id
+    assert isinstance(first, TaskView | Message) and task_id is not None
     try:
-        yield {"type": "task", "taskId": first.task_id}
+        yield {"type": "task", "taskId": task_id}
         async for item in rest:
             if isinstance(item, ArtifactUpdate):
-                yield {"type": "text", "text": text_of(item.artifact.parts)}
+                if words := text_of(item.artifact.parts):
+                    yield {"type": "text", "text": words}
             elif isinstance(item, StatusUpdate) and item.message is not None and not item.final:
                 yield {"type": "status", "text": text_of(item.message.parts)}
-        task = await turns.get(TaskRequest(first.task_id, 0))
+        task = await turns.get(TaskRequest(task_id, 0))
         yield {"type": "answer"} | msgspec.to_builtins(await _answered(turns, key, task))
     except HoldfastError as error:
         yield {"type": "error", "problem": problem(error)}

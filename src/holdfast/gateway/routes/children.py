@@ -1,6 +1,9 @@
 """Goals and sub-agents of a session: add one, change it, end it."""
 
+from typing import Any
+
 from fastapi import APIRouter
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -8,8 +11,10 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, one_of
+from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of, same_as
 from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
+from holdfast.gateway.wire.sessions import StatePatch
+from holdfast.store.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
 
 _new_goal = parse_into(NewGoal)
 _goal_change = parse_into(GoalChange)
@@ -37,6 +42,8 @@ def add_routes(routes: APIRouter) -> None:
             goal_id=one_of(body.goal_id, body.id),
             status=body.status,
             priority=body.priority,
+            created_at=milliseconds(body.created_at),
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
@@ -51,11 +58,11 @@ def add_routes(routes: APIRouter) -> None:
         store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _goal_change)
-        asked = {"status": body.status, "description": body.description, "priority": body.priority}
         changed = await store.goals.update(
             session_id,
-            check_name(goal_id, "a goal's id"),
-            {name: value for name, value in asked.items() if value is not None},
+            same_as(check_name(goal_id, "a goal's id"), body.goal_id, body.id),
+            _given(status=body.status, description=body.description, priority=body.priority),
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(goal(changed))
@@ -78,6 +85,7 @@ def add_routes(routes: APIRouter) -> None:
             body.type,
             body.task,
             agent_id=one_of(body.agent_id, body.id),
+            spawned_at=milliseconds(body.spawned_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
             create=create,
         )
@@ -94,9 +102,40 @@ def add_routes(routes: APIRouter) -> None:
         body = await read_body(request, _agent_end)
         ended = await store.agents.complete(
             session_id,
-            check_name(agent_id, "a sub-agent's id"),
+            same_as(check_name(agent_id, "a sub-agent's id"), body.agent_id, body.id),
             body.status,
             body.result,
+            completed_at=milliseconds(body.completed_at),
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
         return json_answer(agent(ended))
+
+
+def children_in_patch(patch: StatePatch, given: Any) -> ChildrenPatch | None:
+    """The goals and sub-agents of a patch of the state, which says this of them; None if it has none."""
+    if not patch.goals and not patch.agents:
+        return None
+    goals = [
+        GoalPatch(
+            one_of(goal.goal_id, goal.id),
+            _given(description=goal.description, status=goal.status, priority=goal.priority),
+            milliseconds(goal.created_at),
+            milliseconds(goal.completed_at),
+        )
+        for goal in patch.goals
+    ]
+    agents = [
+        AgentPatch(
+            one_of(agent.agent_id, agent.id),
+            _given(type=agent.type, status=agent.status)
+            | {name: value for name, value in (("task", agent.task), ("result", agent.result)) if value is not UNSET},
+            milliseconds(agent.spawned_at),
+            milliseconds(agent.completed_at),
+        )
+        for agent in patch.agents
+    ]
+    return ChildrenPatch(goals, agents, digest_of(given))
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}

@@ -35,15 +35,18 @@ def add_routes(routes: APIRouter) -> None:
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _fork)
-        if body.at is not None and body.checkpoint_id is not None:
+        if None not in (body.at, body.seq) and body.at != body.seq:
+            raise InvalidInput(f"a fork is at one seq: at {body.at} or at {body.seq}", hint="`seq` is taken for `at`")
+        at = body.seq if body.at is None else body.at
+        if at is not None and body.checkpoint_id is not None:
             raise InvalidInput("a fork is at a seq or at a checkpoint, not both")
         chosen = chosen_id(body.session_id, session_id, "fork", idempotency_key)
         before = await made_before(store, chosen, idempotency_key)
-        if before is not None and origin_of(before) == Origin(session_id, body.at or origin_of(before).seq):
+        if before is not None and origin_of(before) == Origin(session_id, at or origin_of(before).seq):
             return forked(before, 200)
         if body.checkpoint_id is not None:
             return forked(await store.forks.branch(session_id, body.checkpoint_id, new_session_id=chosen, key=body.key))
-        return forked(await store.forks.fork(session_id, at=body.at, new_session_id=chosen, key=body.key))
+        return forked(await store.forks.fork(session_id, at=at, new_session_id=chosen, key=body.key))
 
     @routes.post(
         "/api/sessions/{session_id}/checkpoints/{checkpoint_id}/branch",

@@ -1,10 +1,14 @@
 """Session keys: where one routes, and a new session on it."""
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.core import KeyEntry, Route
 from holdfast.core.clock import to_iso
+from holdfast.core.errors import NotFound
 from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
@@ -13,6 +17,7 @@ from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore
 from holdfast.gateway.routes.forks import chosen_id, made_before
 from holdfast.gateway.wire.children import when
 from holdfast.gateway.wire.moves import KeyView, RouteView, Succeeded, Successor
+from holdfast.store import Store
 
 _successor = or_empty(parse_into(Successor))
 
@@ -24,13 +29,14 @@ def add_routes(routes: APIRouter) -> None:
         "/api/keys/{key:path}", summary="Where a session key routes, and did before", **described({200: KeyView})
     )
     async def get_key(store: TenantStore, key: str) -> Response:
-        entry = await store.keys.get(key)
-        routes = [
-            RouteView(route.session_id, to_iso(route.started_at), when(route.ended_at))
-            for route in await store.keys.routes(key)
-        ]
-        times = (to_iso(entry.created_at), to_iso(entry.updated_at))
-        return json_answer(KeyView(key, entry.session_id, routes, document(entry.document), *times))
+        routes = await store.keys.routes(key)
+        entry = await current_entry(store, key, routes)
+        shown = [RouteView(each.session_id, to_iso(each.started_at), when(each.ended_at)) for each in routes]
+        if entry is None:
+            times = (min(each.started_at for each in routes), max(each.ended_at or 0 for each in routes))
+            return json_answer(KeyView(key, None, shown, {}, *map(to_iso, times)))
+        times = (entry.created_at, entry.updated_at)
+        return json_answer(KeyView(key, entry.session_id, shown, document(entry.document), *map(to_iso, times)))
 
     @routes.post(
         "/api/keys/{key:path}/reset",
@@ -48,3 +54,19 @@ def add_routes(routes: APIRouter) -> None:
             return json_answer(Succeeded(before.session_id, before.lineage["previousSession"], [key]))
         done = await store.keys.reset(key, new_session_id=chosen)
         return json_answer(Succeeded(done.session_id, done.previous, list(done.keys)), 201)
+
+
+async def current_entry(store: Store, key: str, routes: Sequence[Route]) -> KeyEntry | None:
+    """Where a key routes; None if its session was deleted, NotFound if it never had one."""
+    try:
+        return await store.keys.get(key)
+    except NotFound:
+        if not routes:
+            raise
+        return None
+
+
+async def current_session(store: Store, key: str) -> str | None:
+    """The id of a key's session; None if it was deleted, NotFound if it never had one."""
+    entry = await current_entry(store, key, await store.keys.routes(key))
+    return None if entry is None else entry.session_id

@@ -1,7 +1,8 @@
 """Lists of sessions: those that fit, newest first; or those in which words are found, by their newest hit.
 
 A session with many hits is listed once, at its newest: on a later page it is left out, because its newest hit is not
-there. So a page may be short although more follow; the cursor says whether they do.
+there. So a page may be short although more follow; the cursor says whether they do. So may one of sessions with much
+metadata, because a page is bounded by its bytes as well.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.wire.sessions import SessionList, session_row
 from holdfast.store import Filter, Store
+from holdfast.store.pages import PAGE_BYTES
 from holdfast.store.prepare import LAST_MS
 from holdfast.store.search import MAX_PAGE as MAX_HITS
 from holdfast.store.search import Hit
@@ -73,21 +75,32 @@ async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: i
         return await store.sessions.list(asked.chosen, cursor=cursor, limit=limit)
     found: dict[str, Session] = {}
     seen: set[str] = set()
-    later = cursor is not None
+    later, left = cursor is not None, PAGE_BYTES
     for _ in range(MOST_PAGES):
-        page = await store.search.find(
-            asked.words, user_id=asked.chosen.user_id, limit=min(limit - len(found), MAX_HITS), cursor=cursor
-        )
-        for hit in page.hits:
+        most = min(limit - len(found), MAX_HITS)
+        page = await store.search.find(asked.words, user_id=asked.chosen.user_id, limit=most, cursor=cursor)
+        for place, hit in enumerate(page.hits):
             if hit.session_id not in seen:
                 seen.add(hit.session_id)
                 session = await _listed_here(store, asked, hit, later=later)
-                if session is not None:
-                    found[session.session_id] = session
+                if session is None:
+                    continue
+                left -= len(document(session.metadata))
+                if left < 0 and found:
+                    return SessionPage(list(found.values()), await _cursor_before(store, asked, cursor, place))
+                found[session.session_id] = session
         cursor = page.cursor
         if cursor is None or len(found) == limit:
             break
     return SessionPage(list(found.values()), cursor)
+
+
+async def _cursor_before(store: Store, asked: Asked, cursor: str | None, place: int) -> str | None:
+    """Where a page goes on that begins with the hit at this place of the one at the cursor."""
+    assert asked.words is not None
+    if not place:
+        return cursor
+    return (await store.search.find(asked.words, user_id=asked.chosen.user_id, limit=place, cursor=cursor)).cursor
 
 
 async def _listed_here(store: Store, asked: Asked, hit: Hit, *, later: bool) -> Session | None:

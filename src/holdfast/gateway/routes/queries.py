@@ -77,6 +77,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
                 to_iso(hit.created_at),
                 hit.snippet,
                 list(hit.highlights),
+                hit.size_bytes,
             )
             for hit in found.hits
         ]

@@ -2,7 +2,7 @@
 
 On the wire the document's members stand beside ours: `sessionId` and `version`, and the session's goals and
 sub-agents, which have routes of their own. A client may send back what it read: our members are never taken for the
-document's. Goals and agents other than ours are kept in the document as they came.
+document's. Goals and sub-agents in a patch are the session's, set by their ids in the patch's own transaction.
 
 The ETag is of all that is shown, so a change of a goal changes it as well; `If-Match` is checked in the transaction
 that makes the change. `expectedVersion` looks at the document alone.
@@ -10,6 +10,7 @@ that makes the change. `expectedVersion` looks at the document alone.
 
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,22 +18,25 @@ from starlette.responses import Response
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, StaleState
 from holdfast.core.ids import check_session_id
-from holdfast.gateway.api.answers import Answer, answered
+from holdfast.gateway.api.answers import Answer, answered, document
 from holdfast.gateway.api.body import parse_into, read_body, shaped
 from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.api.conditions import AskedConditions, tag_of
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of
-from holdfast.gateway.routes.view import Children, children_in, children_of, children_view, state_view
+from holdfast.gateway.routes.children import children_in_patch
+from holdfast.gateway.routes.view import Children, children_in, children_of, state_view
 from holdfast.gateway.wire.sessions import StatePatch, StateView
-from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.projection import StateFacts
 from holdfast.store.reading import Head, existing_head
-from holdfast.store.state import current
+from holdfast.store.shares import Length
+from holdfast.store.state import Kept, kept
+from holdfast.store.state_merge import EMPTY
 
-OURS = frozenset({"sessionId", "version", "expectedVersion"})
-CHILDREN = frozenset({"goals", "agents"})
+CHILDREN = ("goals", "agents")
+OURS = frozenset({"sessionId", "version", "expectedVersion", *CHILDREN})
+SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "goalsOmitted", "agentsOmitted", "sessionId", "version"))
+"""Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
 
 _members = parse_into(dict[str, Any])
 
@@ -46,10 +50,9 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
         def look(tx: Tx) -> Answer:
             head = existing_head(tx, store.tenant, session_id)
-            facts = current(tx, head)
-            return shown(session_id, facts.version, facts.document, children_in(tx, head))
+            return shown(session_id, kept(tx, head), children_in(tx, head))
 
-        found = await cache.answer(store, ("state", session_id), look)
+        found = await cache.answer(store, ("state", session_id), look, Length.PAGE)
         assert found.tag is not None
         return not_modified(found.tag) if conditions.is_known(found.tag) else answered(found)
 
@@ -66,49 +69,44 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         create: Create = True,
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        def check(tx: Tx, head: Head | None, facts: StateFacts) -> None:
-            if head is None:
-                conditions.check_write(None)
-            else:
-                now = shown(session_id, facts.version, facts.document, children_in(tx, head))
-                conditions.check_write(now.tag)
+        def check(tx: Tx, head: Head | None, now: Kept) -> None:
+            there = None if head is None else shown(session_id, now, children_in(tx, head))
+            conditions.check_write(None if there is None else there.tag)
 
         body = await read_body(request, _members)
         if body.get("sessionId", session_id) != session_id:
             raise InvalidInput(f"the body is the state of another session, {body['sessionId']!r:.80}")
+        patch = shaped(body, StatePatch)
         try:
-            state = await store.state.patch(
+            state = await store.state.merge(
                 session_id,
-                await without_ours(store, session_id, body),
-                expected_version=shaped(body, StatePatch).expected_version,
+                {name: value for name, value in body.items() if name not in OURS},
+                expected_version=patch.expected_version,
                 idempotency_key=key_of(idempotency_key),
                 create=create,
                 check=check if conditions.any else None,
+                children=children_in_patch(patch, [body.get(name) for name in CHILDREN]),
             )
         except StaleState as stale:
             children = await children_of(store, session_id)
             now = state_view(session_id, stale.details["version"], stale.details["state"], children)
             raise StaleState(stale.message, **{**stale.details, "state": now}) from None
         children = await children_of(store, session_id)
-        return answered(shown(session_id, state.version, state.document, children))
+        return answered(shown(session_id, state, children))
 
 
-def shown(session_id: str, version: int, document: dict[str, Any], children: Children) -> Answer:
-    """The state as an answer, with its tag."""
-    body = strict_json.encode(state_view(session_id, version, document, children))
-    return Answer(body, tag_of(version, body))
+def shown(session_id: str, state: Kept, children: Children) -> Answer:
+    """The state as an answer, with its tag; the document is shown as it is stored, without being parsed."""
+    if any(name in state.document for name in SHOWN):
+        view = state_view(session_id, state.version, strict_json.members(state.document), children)
+        raw = {name: value if isinstance(value, msgspec.Raw) else document(value) for name, value in view.items()}
+        body = strict_json.join(raw)
+    else:
+        ours = strict_json.encode(state_view(session_id, state.version, {}, children))
+        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY) else ours
+    return Answer(body, tag_of(state.version, body))
 
 
 def not_modified(tag: str) -> Response:
     """The answer to a reader that has it already."""
     return Response(status_code=304, headers={"ETag": tag})
-
-
-async def without_ours(store: Store, session_id: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The members of a body that are the document's."""
-    ours: dict[str, Any] = {}
-    if not body.keys().isdisjoint(CHILDREN):
-        ours = dict(children_view(await children_of(store, check_session_id(session_id))))
-    return {
-        name: value for name, value in body.items() if name not in OURS and not (name in ours and value == ours[name])
-    }

@@ -7,7 +7,9 @@ take is not made, and what it sends goes to a file first.
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Sequence
-from typing import Annotated
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
@@ -84,33 +86,39 @@ async def log_lines(store: Store, session_id: str, after: int, limit: int | None
     while after < end:
         events = (await store.stretch(session_id, after=after, before=end + 1, limit=LOG_PAGE)).events
         after = events[-1].seq
-        lines = [encode_event(event) + b"\n" for event in events]
+        lines = b"".join([encode_event(event) + b"\n" for event in events])
         del events  # a client that takes nothing keeps what is held here
-        yield b"".join(lines)
+        yield lines
+        del lines
 
 
 async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:
     """An archive, as fast as it is taken; left before its end, it is made no further."""
     pipe = Pipe()
+    exporting: list[asyncio.Task[Any]] = []
+
+    async def export(archive: ArchiveWriter) -> None:
+        exporting.append(asyncio.create_task(store.exporting.into(archive, session_ids)))
+        await exporting[0]
 
     def make() -> None:
         try:
             with ArchiveWriter(pipe) as archive:
-                asyncio.run(_export(store, archive, session_ids))
+                asyncio.run(export(archive))
             pipe.end()
         except BaseException as error:
             pipe.end(error)
 
-    threading.Thread(target=make, name="holdfast-export", daemon=True).start()
+    # In this context, so that what it reads counts as its caller's.
+    threading.Thread(target=copy_context().run, args=(make,), name="holdfast-export", daemon=True).start()
     try:
         async for data in pipe.read():
             yield data
     finally:
         pipe.leave()
-
-
-async def _export(store: Store, archive: ArchiveWriter, session_ids: Sequence[str] | None) -> None:
-    await store.exporting.into(archive, session_ids)
+        for task in exporting:
+            with suppress(RuntimeError):  # its loop has ended
+                task.get_loop().call_soon_threadsafe(task.cancel)
 
 
 async def unless_stopping(gateway: Gateway, work: "asyncio.Task[Imported]") -> Imported:

@@ -28,6 +28,7 @@ from holdfast.gateway.wire.upkeep import (
     DoomedView,
     RetentionOrder,
     RetentionView,
+    ServerView,
     StatusView,
     TimerView,
     Verify,
@@ -36,6 +37,7 @@ from holdfast.gateway.wire.upkeep import (
 from holdfast.store import Policy, Store
 from holdfast.store.backup import back_up
 from holdfast.store.retention import Doomed
+from holdfast.store.servers import Server
 from holdfast.store.tokens import OPERATOR
 from holdfast.store.totals import totals
 from holdfast.store.verify import Verified
@@ -75,6 +77,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 sums.sessions,
                 sums.events,
                 figures,
+                [server_view(each) for each in await store.servers.list()] if whole else [],
             )
         )
 
@@ -184,6 +187,11 @@ def timer_view(timer: Timer) -> TimerView:
         timer.runs,
         timer.failures,
     )
+
+
+def server_view(found: Server) -> ServerView:
+    """A gateway of the store as an operator sees it."""
+    return ServerView(found.url, found.host, found.pid, to_iso(found.started_at))
 
 
 def doomed(found: Doomed) -> DoomedView:

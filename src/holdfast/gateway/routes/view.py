@@ -17,11 +17,13 @@ from holdfast.gateway.wire import children as wire_children
 from holdfast.gateway.wire.finding import DamagedEvent
 from holdfast.gateway.wire.sessions import Cursor, session_row
 from holdfast.store import Store
-from holdfast.store.agents import agents_of
+from holdfast.store.agents import as_agent
 from holdfast.store.engine import Tx
-from holdfast.store.goals import goals_of
+from holdfast.store.goals import as_goal
 from holdfast.store.reading import Head, existing_head, head_of, read, stretch
+from holdfast.store.rows import AGENTS, GOALS
 from holdfast.store.sessions import get
+from holdfast.store.shares import Length
 from holdfast.store.state import as_state, current
 
 MOST_SEEN = 20_000
@@ -30,10 +32,12 @@ MOST_SEEN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """A session's goals and sub-agents, all of them."""
+    """A session's newest goals and sub-agents, and how many older ones are left out because they are too many."""
 
     goals: list[Goal]
     agents: list[SubAgent]
+    goals_omitted: int = 0
+    agents_omitted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +71,37 @@ async def children_of(store: Store, session_id: str) -> Children:
         head = head_of(tx, store.tenant, session_id)
         return children_in(tx, head)
 
-    return await store.sessions.workers.read(look)
+    return await store.sessions.workers.read(look, Length.PAGE)
 
 
 def state_view(session_id: str, version: int, document: dict[str, Any], children: Children) -> dict[str, Any]:
-    """The state as clients see it. Members of the document that have our names give way, unless ours say nothing."""
-    shown = {name: found for name, found in children_view(children).items() if found or name not in document}
+    """The state as clients see it. Members of the document that have our names give way.
+
+    Older gateways kept the goals and sub-agents of a patch in the document: those that are not the session's own are
+    shown after them, so that none disappears.
+    """
+    shown = children_view(children)
+    for name, id_name in (("goals", "goalId"), ("agents", "agentId")):
+        ours = {child[id_name] for child in shown[name]}
+        kept = document.get(name)
+        if isinstance(kept, msgspec.Raw):
+            kept = strict_json.parse_own(bytes(kept))
+        shown[name] += [each for each in kept if _name_of(each, id_name) not in ours] if isinstance(kept, list) else []
     return {**document, **shown, "sessionId": session_id, "version": version}
 
 
-def children_view(children: Children) -> dict[str, list[dict[str, Any]]]:
-    """Goals and sub-agents as members of a state."""
+def _name_of(kept: Any, id_name: str) -> str | None:
+    found = (kept.get(id_name) or kept.get("id")) if isinstance(kept, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def children_view(children: Children) -> dict[str, Any]:
+    """Goals and sub-agents as members of a state, and how many are left out if any are."""
+    omitted = {"goalsOmitted": children.goals_omitted, "agentsOmitted": children.agents_omitted}
     return {
         "goals": [msgspec.to_builtins(wire_children.goal(goal)) for goal in children.goals],
         "agents": [agent_view(agent) for agent in children.agents],
+        **{name: count for name, count in omitted.items() if count},
     }
 
 
@@ -104,10 +125,17 @@ def final_view(session: Session) -> dict[str, Any] | None:
 
 
 def children_in(tx: Tx, head: Head | None) -> Children:
-    """The session's goals and sub-agents as a transaction sees them; none if there is no session."""
+    """The session's newest goals and sub-agents as a transaction sees them; none if there is no session."""
     if head is None:
         return Children([], [])
-    return Children(goals_of(tx, head.session_no, open_only=False), agents_of(tx, head.session_no, active_only=False))
+    goals, goals_omitted = GOALS.newest(tx, head.session_no)
+    agents, agents_omitted = AGENTS.newest(tx, head.session_no)
+    return Children(
+        [as_goal(name, child) for name, child in goals.items()],
+        [as_agent(name, child) for name, child in agents.items()],
+        goals_omitted,
+        agents_omitted,
+    )
 
 
 def _newest(tx: Tx, head: Head, session_id: str, limit: int) -> tuple[Window, list[DamagedEvent]]:

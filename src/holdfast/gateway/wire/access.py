@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from holdfast.gateway.wire.types import Name, Tenant
+from holdfast.gateway.wire.types import Body, Name, Tenant
 from holdfast.store.tokens import LONGEST_MS
 
 Duration = Annotated[int, Meta(ge=1, le=LONGEST_MS)]
 Scope = Literal["read", "write", "admin", "metrics", "operator"]
 
 
-class NewToken(Struct, rename="camel"):
+class NewToken(Body):
     """A token to make; for the caller's tenant unless one is named."""
 
     name: Name

@@ -2,16 +2,16 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from holdfast.core import TaskState
-from holdfast.gateway.wire.types import Document, OwnName, Seq, Time
+from holdfast.gateway.wire.types import Body, Document, OwnName, Seq, Time
 
 Base64 = Annotated[str, Meta(extra_json_schema={"format": "byte"})]
 Speaker = Literal["user", "agent"]
 
 
-class NewAttachment(Struct, rename="camel"):
+class NewAttachment(Body):
     """A file with a message: its bytes, or where it is in the agent's workspace."""
 
     name: str | None = None
@@ -20,11 +20,11 @@ class NewAttachment(Struct, rename="camel"):
     uri: str | None = None
 
 
-class NewMessage(Struct, rename="camel"):
+class NewMessage(Body):
     """A message to the agent: text, files or both."""
 
     text: str = ""
-    attachments: list[NewAttachment] = []
+    attachments: list[NewAttachment] = field(default_factory=list)
     idempotency_key: OwnName | None = None
     stream: bool = False
 
@@ -76,9 +76,12 @@ class ChatMessage(Struct, rename="camel", omit_defaults=True):
 
 
 class ChatHistory(Struct, rename="camel"):
-    """The newest messages, oldest first; `cursor` is the `before` of the page before, if there is one."""
+    """The newest messages, oldest first; `cursor` is the `before` of the page before, if there is one.
+
+    `sessionId` is null if the key's session was deleted and nothing has been said since.
+    """
 
     key: str
-    session_id: str
+    session_id: str | None
     messages: list[ChatMessage]
     cursor: Seq | None = None

@@ -3,12 +3,12 @@
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from holdfast import core
 from holdfast.core import strict_json
 from holdfast.core.clock import to_iso
-from holdfast.gateway.wire.types import Name, OwnName, Seq, Time
+from holdfast.gateway.wire.types import Body, Name, OwnName, Seq, Time, Timestamp
 
 GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
 Priority = Literal["low", "medium", "high"]
@@ -25,7 +25,7 @@ class Goal(Struct, rename="camel", omit_defaults=True):
     completed_at: Time | None = None
 
 
-class NewGoal(Struct, rename="camel"):
+class NewGoal(Body):
     """A goal to add; without an id it is named `goal-001` and so on. `id` is taken for `goalId`."""
 
     description: str
@@ -33,15 +33,20 @@ class NewGoal(Struct, rename="camel"):
     id: Name | None = None
     status: GoalStatus = "pending"
     priority: Priority = "medium"
+    created_at: Timestamp = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
-class GoalChange(Struct, rename="camel"):
-    """What is to be changed of a goal."""
+class GoalChange(Body):
+    """What is to be changed of a goal; `goalId`, or `id`, may say again which one."""
 
+    goal_id: Name | None = None
+    id: Name | None = None
     status: GoalStatus | None = None
     description: str | None = None
     priority: Priority | None = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
@@ -57,22 +62,58 @@ class SubAgent(Struct, rename="camel", omit_defaults=True):
     result: Raw | None = None
 
 
-class NewAgent(Struct, rename="camel"):
+class NewAgent(Body):
     """A sub-agent that was spawned; without an id it gets one. `id` is taken for `agentId`."""
 
     type: Name
     agent_id: Name | None = None
     id: Name | None = None
     task: Any = None
+    status: Literal["active"] = "active"
+    spawned_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
 
-class AgentEnd(Struct, rename="camel"):
-    """How a sub-agent ended."""
+class AgentEnd(Body):
+    """How a sub-agent ended; `agentId`, or `id`, may say again which one."""
 
+    agent_id: Name | None = None
+    id: Name | None = None
     status: Literal["completed", "failed"] = "completed"
     result: Any = None
+    completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
+
+
+class GoalPatch(Body):
+    """A goal in a patch of the state: added if there is none with its id, else changed to what is given.
+
+    `id` is taken for `goalId`. Times are those of a goal that is new, or that ends with this patch.
+    """
+
+    goal_id: Name | None = None
+    id: Name | None = None
+    description: str | None = None
+    status: GoalStatus | None = None
+    priority: Priority | None = None
+    created_at: Timestamp = None
+    completed_at: Timestamp = None
+
+
+class AgentPatch(Body):
+    """A sub-agent in a patch of the state: spawned if there is none with its id, ended if its status says so.
+
+    `id` is taken for `agentId`. Times are those of a sub-agent that is new, or that ends with this patch.
+    """
+
+    agent_id: Name | None = None
+    id: Name | None = None
+    type: Name | None = None
+    task: Any = UNSET
+    status: Literal["active", "completed", "failed"] | None = None
+    spawned_at: Timestamp = None
+    completed_at: Timestamp = None
+    result: Any = UNSET
 
 
 class Checkpoint(Struct, rename="camel"):
@@ -91,7 +132,7 @@ class CheckpointList(Struct):
     checkpoints: list[Checkpoint]
 
 
-class NewCheckpoint(Struct, rename="camel"):
+class NewCheckpoint(Body):
     """A checkpoint to make: at a seq, or where the log ends now."""
 
     name: str = ""
@@ -100,11 +141,14 @@ class NewCheckpoint(Struct, rename="camel"):
     idempotency_key: OwnName | None = None
 
 
-class Compaction(Struct, rename="camel"):
-    """A summary, and the events that it is to stand for."""
+class Compaction(Body):
+    """A summary, and the events that it is to stand for: up to the end of the log if no `lastSeq` is given.
 
-    summary: Any
-    last_seq: Seq
+    Without a summary, one is made as the agent's is.
+    """
+
+    summary: Any = None
+    last_seq: Seq | None = None
     first_seq: Seq = 1
     name: str = ""
     expected_seq: Seq | None = None

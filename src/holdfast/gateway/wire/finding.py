@@ -6,15 +6,19 @@ from holdfast.gateway.wire.types import Seq, Time
 
 
 class Hit(Struct, rename="camel"):
-    """An event that was found, and the text around the first match; highlights are [start, end] in the snippet."""
+    """An event that was found, and the text around the first match; highlights are [start, end] in the snippet.
+
+    Of an event that is too large for its text to be read, the snippet is null.
+    """
 
     session_id: str
     seq: Seq
     event_id: str
     type: str
     timestamp: Time
-    snippet: str
+    snippet: str | None
     highlights: list[tuple[int, int]]
+    size_bytes: int
 
 
 class DamagedEvent(Struct, rename="camel"):

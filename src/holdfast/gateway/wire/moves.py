@@ -6,12 +6,12 @@ from msgspec import Meta, Raw, Struct, field
 
 from holdfast.gateway.wire.children import Effect, Goal, Snapshot, SubAgent
 from holdfast.gateway.wire.sessions import Action, SessionRow
-from holdfast.gateway.wire.types import TEXT, Document, Name, OwnName, Seq, SessionId, Time
+from holdfast.gateway.wire.types import TEXT, Body, Document, Name, OwnName, Seq, SessionId, Time
 
 Status = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]
 
 
-class Ending(Struct, rename="camel"):
+class Ending(Body):
     """How a session ends."""
 
     status: Status = "completed"
@@ -28,7 +28,7 @@ class Ended(Struct, rename="camel"):
     final: Raw
 
 
-class Tagging(Struct, rename="camel"):
+class Tagging(Body):
     """Tags to add and to remove."""
 
     add: list[Name] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Tags(Struct, rename="camel"):
     tags: list[str]
 
 
-class Hold(Struct):
+class Hold(Body):
     """Lay a legal hold on a session, or release it."""
 
     held: bool
@@ -66,23 +66,27 @@ class Deleted(Struct, rename="camel"):
     deleted_at: Time
 
 
-class Fork(Struct, rename="camel"):
-    """Where to fork, by a seq or a checkpoint; a new session key to route to the fork, if one is named."""
+class Fork(Body):
+    """Where to fork, by a seq or a checkpoint; a new session key to route to the fork, if one is named.
+
+    `seq` is taken for `at`. Without a place, the fork is at the end of the log.
+    """
 
     at: Seq | None = None
+    seq: Seq | None = None
     checkpoint_id: Name | None = None
     session_id: SessionId | None = None
     key: Name | None = None
 
 
-class Branch(Struct, rename="camel"):
+class Branch(Body):
     """The id of a branch, and a new session key to route to it."""
 
     session_id: SessionId | None = None
     key: Name | None = None
 
 
-class Successor(Struct, rename="camel"):
+class Successor(Body):
     """The id of the session that takes the place of another; one is made if there is none."""
 
     session_id: SessionId | None = None
@@ -120,10 +124,13 @@ class RouteView(Struct, rename="camel"):
 
 
 class KeyView(Struct, rename="camel"):
-    """A session key: the session it routes to now, and every one it ever did, oldest first."""
+    """A session key: the session it routes to now, and every one it ever did, oldest first.
+
+    `sessionId` is null if that session was deleted: the key's next use makes a new one.
+    """
 
     key: str
-    session_id: str
+    session_id: str | None
     routes: list[RouteView]
     metadata: Document
     created_at: Time

@@ -1,7 +1,8 @@
 """What clients send and get, as types: actions, sessions, state, the service.
 
-Members that we do not know are ignored: programs that report to such services send more than we need. `details` is
-never decoded here: its bytes are stored and given back as they came.
+Nothing of a body is dropped. An action or a response without `details` keeps its other members as its details; a
+member that a body does not have is refused. `details` is never decoded here: its bytes are stored and given back as
+they came.
 """
 
 from typing import Annotated, Any
@@ -10,29 +11,20 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from holdfast.core import Event, Session
 from holdfast.core.clock import to_iso
-from holdfast.gateway.wire.children import Goal, SubAgent
+from holdfast.gateway.wire.children import AgentPatch, Goal, GoalPatch, SubAgent
 from holdfast.gateway.wire.finding import DamagedEvent
-from holdfast.gateway.wire.types import Document, Milliseconds, Moment, Name, OwnName, Seq, SessionId
-from holdfast.store.prepare import LAST_MS, MAX_EVENTS
+from holdfast.gateway.wire.types import Body, Document, Name, OwnName, Seq, SessionId, Timestamp
+from holdfast.store.prepare import MAX_EVENTS
 
 MAX_ACTIONS = 1_000
 DEFAULT_ACTIONS = 100
 
-Timestamp = Annotated[
-    Moment | Milliseconds | Annotated[float, Meta(ge=0, le=LAST_MS)] | None,
-    Meta(description="ISO 8601, UTC unless it says otherwise, or milliseconds since 1970; now if left out"),
-]
 
-
-def _no_details() -> Raw:
-    return Raw(b"{}")
-
-
-class NewAction(Struct, rename="camel"):
-    """An action to append."""
+class NewAction(Body):
+    """An action to append. Without details, all members that are not named here are its details."""
 
     type: OwnName
-    details: Raw = field(default_factory=_no_details)
+    details: Raw | UnsetType = UNSET
     timestamp: Timestamp = None
     event_id: Name | None = None
     idempotency_key: OwnName | None = None
@@ -82,8 +74,8 @@ class ActionsQuery(Struct, rename="camel"):
     type: Annotated[list[Name] | None, Meta(description="only actions of these types")] = None
 
 
-class NewResponse(Struct, rename="camel"):
-    """A response to append. Without details, the whole body is the details."""
+class NewResponse(Body):
+    """A response to append. Without details, all members that are not named here are its details."""
 
     details: Raw | UnsetType = UNSET
     timestamp: Timestamp = None
@@ -120,7 +112,7 @@ class ActionPage(Struct):
     cursor: Cursor
 
 
-class NewSession(Struct, rename="camel"):
+class NewSession(Body):
     """A session's description."""
 
     session_id: SessionId | None = None
@@ -182,18 +174,29 @@ class SessionView(Struct, omit_defaults=True):
 
 
 class StateView(Struct, rename="camel"):
-    """A session's state: these members, and the document's own beside them."""
+    """A session's state: these members, and the document's own beside them.
+
+    Of more than 1,000 goals or sub-agents, or 4 MiB of them, the newest are shown; `goalsOmitted` and `agentsOmitted`
+    say how many are not.
+    """
 
     session_id: str
     version: int
     goals: list[Goal]
     agents: list[SubAgent]
+    goals_omitted: int | UnsetType = UNSET
+    agents_omitted: int | UnsetType = UNSET
 
 
 class StatePatch(Struct, rename="camel"):
-    """A patch: objects merge, arrays and scalars replace, null removes. All other members are the patch."""
+    """A patch: objects merge, arrays and scalars replace, null removes. All other members are the patch.
+
+    `goals` and `agents` are no part of the document: they are set one by one, by their ids, and none is removed.
+    """
 
     expected_version: Annotated[int, Meta(ge=0)] | None = None
+    goals: list[GoalPatch] = field(default_factory=list)
+    agents: list[AgentPatch] = field(default_factory=list)
 
 
 class Connections(Struct, rename="camel"):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from holdfast.store.prepare import LAST_MS
 
@@ -22,5 +22,13 @@ SessionId = Annotated[str, Meta(min_length=1, extra_json_schema=SESSION_ID)]
 Tenant = Annotated[str, Meta(extra_json_schema=TENANT)]
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Milliseconds = Annotated[int, Meta(ge=0, le=LAST_MS)]
+Timestamp = Annotated[
+    Moment | Milliseconds | Annotated[float, Meta(ge=0, le=LAST_MS)] | None,
+    Meta(description="ISO 8601, UTC unless it says otherwise, or milliseconds since 1970; now if left out"),
+]
 Document = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
 Time = Annotated[str, Meta(description="ISO 8601, UTC, with milliseconds")]
+
+
+class Body(Struct, rename="camel", forbid_unknown_fields=True):
+    """What a request says: a member that it does not have is refused, so that nothing of a body is dropped."""

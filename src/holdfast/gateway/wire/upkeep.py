@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from holdfast.gateway.wire.types import Document, SessionId, Time
+from holdfast.gateway.wire.types import Body, Document, SessionId, Time
 
 Limit = Annotated[int, Meta(ge=0, le=2**53)]
 
@@ -22,10 +22,19 @@ class TimerView(Struct, rename="camel"):
     failures: int
 
 
+class ServerView(Struct, rename="camel"):
+    """A gateway that serves the store."""
+
+    url: str
+    host: str
+    pid: int
+    started_at: Time
+
+
 class StatusView(Struct, rename="camel"):
     """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
-    large the whole store is and what is done for all of it is told to operators. `store` has no password in it, and
-    `figures` are the engine's own."""
+    large the whole store is, what is done for all of it and which gateways share it is told to operators. `store` has
+    no password in it, and `figures` are the engine's own. A SQLite store has one gateway, and lists none."""
 
     version: str
     pid: int | None
@@ -45,6 +54,7 @@ class StatusView(Struct, rename="camel"):
     sessions: int
     events: int
     figures: Document
+    gateways: list[ServerView]
 
 
 class ImportedView(Struct, rename="camel"):
@@ -58,7 +68,7 @@ class ImportedView(Struct, rename="camel"):
     keys_taken: list[str]
 
 
-class Verify(Struct):
+class Verify(Body):
     """Which sessions to verify; null is all of them."""
 
     sessions: list[SessionId] | None = None
@@ -79,7 +89,7 @@ class VerifyLine(Struct, rename="camel", omit_defaults=True):
     bad: int | None = None
 
 
-class RetentionOrder(Struct, rename="camel"):
+class RetentionOrder(Body):
     """How old, how many, how much sessions may be; null sets no limit. `dryRun` deletes nothing."""
 
     max_age_ms: Limit | None = None
@@ -105,7 +115,7 @@ class RetentionView(Struct):
     deleted: list[str]
 
 
-class BackupOrder(Struct):
+class BackupOrder(Body):
     """Where to write a backup: an absolute path on the gateway's machine, where nothing is yet."""
 
     path: Annotated[str, Meta(extra_json_schema={"pattern": r"^/[^\u0000]*$"})]
@@ -139,7 +149,7 @@ class ArchiveList(Struct):
     cursor: str | None
 
 
-class PurgeOrder(Struct, rename="camel"):
+class PurgeOrder(Body):
     """Which archives to remove for good: of these sessions, or of all that were deleted so long ago."""
 
     sessions: list[SessionId] | None = None

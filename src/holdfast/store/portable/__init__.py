@@ -13,7 +13,8 @@ with ArchiveReader(Path("sessions.holdfast")) as archive:
 from holdfast.store.portable.archive_reader import ArchiveReader, Attachment
 from holdfast.store.portable.archive_writer import ArchiveWriter, SessionWriter, write_archive
 from holdfast.store.portable.durable import replacing
-from holdfast.store.portable.folder_reader import SessionFolder, Skipped, read_folder, session_folders
+from holdfast.store.portable.folder_log import FolderLog, read_log
+from holdfast.store.portable.folder_reader import SessionFolder, Skipped, is_session, read_folder, session_folders
 from holdfast.store.portable.folder_writer import FolderWriter
 from holdfast.store.portable.limits import Limits
 from holdfast.store.portable.lines import SessionHeader
@@ -25,6 +26,7 @@ __all__ = [
     "ArchiveWriter",
     "ArchivedSession",
     "Attachment",
+    "FolderLog",
     "FolderWriter",
     "Limits",
     "SessionFolder",
@@ -32,7 +34,9 @@ __all__ = [
     "SessionWriter",
     "Skipped",
     "Totals",
+    "is_session",
     "read_folder",
+    "read_log",
     "replacing",
     "session_folders",
     "write_archive",

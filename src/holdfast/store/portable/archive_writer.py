@@ -70,9 +70,13 @@ class ArchiveWriter:
         self._lines = 0
         self._last_session = ""
         self._done = False
-        self._manifest.write(OPENING)
-        with self._member(members.ABOUT):
-            self._write(members.encode_about())
+        try:
+            self._manifest.write(OPENING)
+            with self._member(members.ABOUT):
+                self._write(members.encode_about())
+        except BaseException:
+            self._abandon()
+            raise
 
     def __enter__(self) -> "ArchiveWriter":
         return self
@@ -83,8 +87,7 @@ class ArchiveWriter:
         if kind is None:
             self.close()
         else:
-            self._zip.abandon()
-            self._manifest.close()
+            self._abandon()
 
     @contextlib.contextmanager
     def session(self, header: SessionHeader) -> Iterator[SessionWriter]:
@@ -136,6 +139,10 @@ class ArchiveWriter:
         self._manifest.close()
         self._done = True
         return totals
+
+    def _abandon(self) -> None:
+        self._zip.abandon()
+        self._manifest.close()
 
     @contextlib.contextmanager
     def _member(self, name: str, about: dict[str, Any] | None = None) -> Iterator[None]:

@@ -15,7 +15,7 @@ from holdfast.core import Event, NewEvent, Session, State, strict_json, types
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
-from holdfast.store.portable.lines import decode_as
+from holdfast.store.portable.lines import decode_as, hash_of
 from holdfast.store.prepare import LAST_MS, MAX_PAYLOAD
 
 ACTIONS = "actions.jsonl"
@@ -33,14 +33,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 class EntryLine(Struct, rename="camel", omit_defaults=True):
-    """A line of `actions.jsonl` or `responses.jsonl` as we write it."""
+    """A line of `actions.jsonl` or `responses.jsonl` as we write it.
+
+    A response among the actions has its place in the log as `logSeq`: what has a `seq` there is an action.
+    """
 
     type: str
     timestamp: str
     details: Raw
-    seq: int
-    event_id: str
+    seq: int | None = None
+    log_seq: int | None = None
+    event_id: str = ""
     idempotency_key: str | None = None
+    parent_id: str | None = None
     erased: str | None = None
 
 
@@ -51,19 +56,30 @@ class FoundLine(Struct, rename="camel"):
     timestamp: str | int | float | None = None
     details: Raw | UnsetType = UNSET
     seq: int | None = None
+    log_seq: int | None = None
     event_id: str | None = None
     idempotency_key: str | None = None
+    parent_id: str | None = None
     erased: str | None = None
 
 
-KNOWN_MEMBERS = frozenset({"type", "timestamp", "seq", "eventId", "idempotencyKey", "parentId"})
+LINE_MEMBERS = frozenset(FoundLine.__struct_encode_fields__)
+EVENT_MEMBERS = frozenset({"timestamp", "seq", "logSeq", "eventId", "idempotencyKey", "parentId"})
 
 
 class Entry(NamedTuple):
-    """An event that a line says, and where it stood in the log it came from, if the line says so."""
+    """An event that a line says, where it stood in the log it came from, if the line says so, and the line.
+
+    Of one that was erased only the SHA-256 of its payload is left.
+    """
 
     event: NewEvent
     seq: int | None
+    erased: bytes | None
+    file: str
+    line: int
+    beside: tuple[str, ...] = ()
+    """Members that we do not know, beside the details."""
 
 
 def file_of(event: Event) -> str | None:
@@ -73,17 +89,23 @@ def file_of(event: Event) -> str | None:
     return None if event.type.startswith(types.PREFIX) else ACTIONS
 
 
-def encode_entry(event: Event) -> bytes:
-    """The line of an action or a response, with its end. Line breaks in details are spaces: the value is the same."""
+def encode_entry(event: Event, file: str | None = None) -> bytes:
+    """The line of an action or a response, with its end, in its own file or another.
+
+    Line breaks in details are spaces: the value is the same.
+    """
+    guest = event.type == types.RESPONSE and file == ACTIONS
     return (
         _encode(
             EntryLine(
-                event.type,
+                SHORT_RESPONSE if guest else event.type,
                 to_iso(event.created_at),
                 Raw(b"null" if event.erased else event.payload.translate(_one_line)),
-                event.seq,
+                None if guest else event.seq,
+                event.seq if guest else None,
                 event.event_id,
                 event.idempotency_key,
+                event.parent_id,
                 event.erased.hex() if event.erased else None,
             )
         )
@@ -91,19 +113,22 @@ def encode_entry(event: Event) -> bytes:
     )
 
 
-def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry | None:
-    """The event of a line, by an id that is the same on every reading; None if it was erased. InvalidInput."""
+def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry:
+    """The event of a line, by an id that is the same on every reading; InvalidInput."""
     value = strict_json.parse(line)
     if not isinstance(value, dict):
         raise InvalidInput("a line must be a JSON object")
     found = decode_as(_found, line, "not an action or a response")
-    if found.erased is not None:
-        return None
-    for text, what in ((found.event_id, "an event id"), (found.idempotency_key, "an idempotency key")):
+    names = (
+        (found.event_id, "an event id"),
+        (found.idempotency_key, "an idempotency key"),
+        (found.parent_id, "a parent id"),
+    )
+    for text, what in names:
         if text is not None:
             check_name(text, what)
     kind = _type_of(file, found)
-    details = _details(file, line, found, value.keys())
+    details = b"" if found.erased is not None else _details(file, line, found)
     if len(details) > MAX_PAYLOAD:
         raise InvalidInput(f"details of {len(details)} bytes are more than {MAX_PAYLOAD}")
     event = NewEvent(
@@ -111,9 +136,12 @@ def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry 
         strict_json.Checked(details),
         found.event_id or derived_id(session_id, file, number, line),
         found.idempotency_key,
-        created_at=_milliseconds(found.timestamp),
+        found.parent_id,
+        None if found.timestamp is None else moment(found.timestamp),
     )
-    return Entry(event, found.seq)
+    seq = found.log_seq if found.seq is None else found.seq
+    beside = tuple(name for name in value if name not in LINE_MEMBERS) if found.details is not UNSET else ()
+    return Entry(event, seq, None if found.erased is None else hash_of(found.erased), file, number, beside)
 
 
 def derived_id(session_id: str, file: str, number: int, line: bytes) -> str:
@@ -132,8 +160,17 @@ def state_document(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in OURS_IN_STATE}
 
 
+def state_version(found: dict[str, Any]) -> int | None:
+    """The version that a `state.json` says, if it is one."""
+    version = found.get("version")
+    return version if isinstance(version, int) and not isinstance(version, bool) and 0 < version < 2**53 else None
+
+
 def encode_metadata(session: Session, **more: Any) -> bytes:
-    """`metadata.json`: the session's row; its own metadata is a member of it."""
+    """`metadata.json`: the session's row, and the members of its own metadata in it and beside it.
+
+    It has nothing that another store would say otherwise of the same session, such as hashes.
+    """
     row = {
         "sessionId": session.session_id,
         "agent": session.agent,
@@ -142,12 +179,12 @@ def encode_metadata(session: Session, **more: Any) -> bytes:
         "createdAt": to_iso(session.created_at),
         "updatedAt": to_iso(session.updated_at),
         "headSeq": session.head_seq,
-        "headHash": session.head_hash.hex(),
         "tags": list(session.tags),
+        "parentSession": session.lineage.get("parentSession"),
         "lineage": session.lineage,
         "metadata": session.metadata,
     }
-    return strict_json.dump({**row, **more}) + b"\n"
+    return strict_json.dump({**session.metadata, **row, **more}) + b"\n"
 
 
 def encode_document(value: Any) -> bytes:
@@ -167,16 +204,17 @@ def _type_of(file: str, found: FoundLine) -> str:
     return kind
 
 
-def _details(file: str, line: bytes, found: FoundLine, names: Any) -> bytes:
-    """The details; a line that has none, but members that we do not know, is itself the details: nothing is lost."""
-    if found.details is not UNSET and (file == ACTIONS or found.type in {None, SHORT_RESPONSE, types.RESPONSE}):
+def _details(file: str, line: bytes, found: FoundLine) -> bytes:
+    """The details; all members that are not an event's own if the line has none, or is a response of another type."""
+    ours = file == ACTIONS or found.type in {None, SHORT_RESPONSE, types.RESPONSE}
+    if found.details is not UNSET and ours:
         return bytes(found.details)
-    return line.strip(b" \t\r") if names - KNOWN_MEMBERS else b"{}"
+    named = EVENT_MEMBERS | {"type"} if ours else EVENT_MEMBERS
+    return _encode({name: value for name, value in _members(line).items() if name not in named})
 
 
-def _milliseconds(timestamp: str | float | None) -> int | None:
-    if timestamp is None:
-        return None
+def moment(timestamp: str | float) -> int:
+    """A time of a file in milliseconds; InvalidInput."""
     ms = from_iso(timestamp) if isinstance(timestamp, str) else int(timestamp)
     if not 0 <= ms <= LAST_MS:
         raise InvalidInput(f"the timestamp {timestamp!r:.40} is not in the years 1970 to 9999")
@@ -184,3 +222,4 @@ def _milliseconds(timestamp: str | float | None) -> int | None:
 
 
 _found = msgspec.json.Decoder(FoundLine).decode
+_members = msgspec.json.Decoder(dict[str, Raw]).decode

@@ -25,6 +25,7 @@ from holdfast.store.portable.files_layout import (
     Entry,
     decode_entry,
     state_document,
+    state_version,
 )
 from holdfast.store.portable.limits import DEFAULT
 from holdfast.store.portable.line_reader import Lines
@@ -44,15 +45,25 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionFolder:
-    """What a folder holds. `events` can be read once; `skipped` is complete when they have been."""
+    """What a folder holds. `entries` can be read once; `skipped` is complete when they have been."""
 
     session_id: str
-    events: Iterator[NewEvent]
+    entries: Iterator[Entry]
     state: dict[str, Any] | None
     metadata: dict[str, Any] | None
     initial: Any
     final: Any
     skipped: list[Skipped] = field(default_factory=list)
+    version: int | None = None
+
+    @property
+    def events(self) -> Iterator[NewEvent]:
+        """The events of the lines, without those that were erased."""
+        for entry in self.entries:
+            if entry.erased is None:
+                yield entry.event
+            else:
+                self.skipped.append(Skipped(entry.file, entry.line, "erased: its details are gone"))
 
 
 def session_folders(root: Path) -> list[Path]:
@@ -63,6 +74,14 @@ def session_folders(root: Path) -> list[Path]:
         return sorted(path for path in found if path.is_dir() or path.is_symlink())
     except OSError as error:
         raise refuse("unreadable", f"{root} cannot be read: {error.strerror}") from None
+
+
+def is_session(path: Path) -> bool:
+    """Whether a folder has any of a session's files, or may have them: one that cannot be looked into."""
+    try:
+        return any(os.path.lexists(path / name) for name in (ACTIONS, RESPONSES, STATE, METADATA, INITIAL, FINAL))
+    except OSError:
+        return True
 
 
 def read_folder(path: Path) -> SessionFolder:
@@ -87,19 +106,20 @@ def read_folder(path: Path) -> SessionFolder:
         _document(path / INITIAL, object),
         _document(path / FINAL, object),
         skipped,
+        None if state is None else state_version(state),
     )
 
 
-def _merged(actions: Iterator[Entry], responses: Iterator[Entry]) -> Iterator[NewEvent]:
+def _merged(actions: Iterator[Entry], responses: Iterator[Entry]) -> Iterator[Entry]:
     """Both files in one order: by seq where both lines have one, else by time; each file keeps its own order."""
     action, response = next(actions, None), next(responses, None)
     while action is not None or response is not None:
         if response is None or (action is not None and not _before(response, action)):
             assert action is not None
-            yield action.event
+            yield action
             action = next(actions, None)
         else:
-            yield response.event
+            yield response
             response = next(responses, None)
 
 
@@ -125,10 +145,7 @@ def _entries(session_id: str, path: Path, skipped: list[Skipped]) -> Iterator[En
                     skipped.append(Skipped(path.name, lines.number, "torn: the file ends in the middle of this line"))
                     return
                 raise refuse_line(error, path.name, lines.number) from None
-            if entry is None:
-                skipped.append(Skipped(path.name, lines.number, "erased: its details are gone"))
-            else:
-                yield entry
+            yield entry
     finally:
         os.close(file)
 

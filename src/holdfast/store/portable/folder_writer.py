@@ -77,9 +77,12 @@ class LineFile:
 
 
 class FolderWriter:
-    """The folder `sessions/<id>` under a root, one writer at a time; `seq` is the event after which to go on."""
+    """The folder `sessions/<id>` under a root, one writer at a time; `seq` is the event after which to go on.
 
-    def __init__(self, root: Path, session_id: str) -> None:
+    With `one_file` responses are lines of `actions.jsonl`, for readers that know only that file.
+    """
+
+    def __init__(self, root: Path, session_id: str, *, one_file: bool = False) -> None:
         self.path = root / "sessions" / check_session_id(session_id)
         self._session_id = session_id
         with writing(self.path):
@@ -87,8 +90,9 @@ class FolderWriter:
             if self.path.is_symlink():
                 raise InvalidInput(f"{self.path} is a symbolic link", path=str(self.path))
         self._files: dict[str, LineFile] = {}
+        self._check_layout((ACTIONS,) if one_file else (ACTIONS, RESPONSES))
         try:
-            for name in (ACTIONS, RESPONSES):
+            for name in (ACTIONS,) if one_file else (ACTIONS, RESPONSES):
                 self._files[name] = LineFile(self.path / name)
             self.seq = max(min(file.seq for file in self._files.values()), self._exported())
         except BaseException:
@@ -111,7 +115,8 @@ class FolderWriter:
             raise InvalidInput(f"event {event.seq} cannot come after event {self.seq} of session {self._session_id!r}")
         name = file_of(event)
         if name is not None:
-            self._files[name].append(encode_entry(event), event.seq)
+            name = name if name in self._files else ACTIONS
+            self._files[name].append(encode_entry(event, name), event.seq)
         self.seq = event.seq
 
     def flush(self) -> None:
@@ -134,11 +139,26 @@ class FolderWriter:
         with writing(self.path):
             sync_folder(self.path.parent)
 
+    def _check_layout(self, names: tuple[str, ...]) -> None:
+        """InvalidInput if the folder was written with other files."""
+        try:
+            there = set(self._metadata()[EXPORTED]["bytes"])
+        except (TypeError, KeyError):
+            return
+        if there != set(names):
+            raise InvalidInput(
+                f"{self.path} was exported in another layout, with {', '.join(sorted(there))}",
+                hint="export to another folder, or remove this one",
+            )
+
+    def _metadata(self) -> Any:
+        with contextlib.suppress(OSError, InvalidJson):
+            return strict_json.parse((self.path / METADATA).read_bytes())
+        return None
+
     def _exported(self) -> int:
         """Up to which event the lines are complete by `metadata.json`; 0 if it does not fit the files."""
-        found: Any = None
-        with contextlib.suppress(OSError, InvalidJson):
-            found = strict_json.parse((self.path / METADATA).read_bytes())
+        found = self._metadata()
         try:
             exported = found[EXPORTED]
             complete = all(file.size >= exported["bytes"][name] for name, file in self._files.items())
@@ -177,7 +197,8 @@ def last_line(file: IO[bytes]) -> tuple[bytes, int]:
 
 def _seq_of(line: bytes, path: Path) -> int:
     try:
-        seq = strict_json.parse(line).get("seq")
+        found = strict_json.parse(line)
+        seq = found.get("seq", found.get("logSeq"))
     except (InvalidJson, AttributeError):
         seq = None
     if not isinstance(seq, int) or isinstance(seq, bool) or seq < 1:

@@ -1,8 +1,8 @@
 """A PostgreSQL store as one file: its tables, copied in one snapshot while others write, and put back.
 
 The file is a ZIP with `backup.json` first and a member of COPY text for each table; the last member, `manifest.json`,
-has each table's rows and SHA-256, and how many sessions there are. Two things are not copied: transaction ids, which
-mean nothing in another cluster, and the words of events, which are indexed again.
+has each table's rows and SHA-256, and how many sessions there are. Three things are not copied: transaction ids, which
+mean nothing in another cluster, the words of events, which are indexed again, and which servers live.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ FORMAT = "holdfast-postgres-backup"
 ABOUT = "backup.json"
 MANIFEST = "manifest.json"
 CHUNK = 256 * 1024
-LEFT_OUT = frozenset({"event_text"})
+LEFT_OUT = frozenset({"event_text", "servers"})
 TRANSACTION_ID = "xid"
 
 Progress = Callable[[int, int], None]

@@ -15,15 +15,16 @@ from holdfast.core.errors import (
     Corrupt,
     EngineRefused,
     InvalidInput,
+    ReadTimeout,
     StorageFull,
     StoreFailed,
     StoreUnavailable,
 )
+from holdfast.store.engine import READ_SECONDS
 
 ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
 OLDEST_SERVER = 130000
 LOCK_WAIT = "10s"
-READ_LIMIT = "5s"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -40,7 +41,7 @@ def connect(url: str, *, read_only: bool = False) -> Connection:
     connection.execute(f"SET idle_in_transaction_session_timeout = '{LOCK_WAIT}'")
     if read_only:
         connection.execute("SET default_transaction_read_only = on")
-        connection.execute(f"SET statement_timeout = '{READ_LIMIT}'")
+        connection.execute(f"SET statement_timeout = '{READ_SECONDS * 1000:.0f}ms'")
     return connection
 
 
@@ -88,7 +89,13 @@ def lock_number(name: str) -> int:
 
 def without_password(url: str) -> str:
     """The URL as it may be shown."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        url.encode()
+    except ValueError as error:
+        raise InvalidInput(
+            f"that is not a PostgreSQL URL: {error}", hint="for example postgresql://user@host/database"
+        ) from None
     user, at, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=user.split(":")[0] + at + host, query=""))
 
@@ -104,7 +111,7 @@ def explain(error: Exception) -> HoldfastError:
         case psycopg.errors.TooManyConnections():
             return Busy(f"the database server has no free connection ({text})", retry_after=1)
         case psycopg.errors.QueryCanceled():
-            return StoreUnavailable(f"a read was ended after {READ_LIMIT}", hint="ask for less at a time")
+            return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
         case psycopg.errors.DataCorrupted() | psycopg.errors.IndexCorrupted():
             return Corrupt(f"the database is damaged: {text}")
         case psycopg.DataError():

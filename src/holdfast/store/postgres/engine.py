@@ -29,7 +29,6 @@ class PostgresEngine:
 
     name = "postgresql"
     lanes = 4
-    readers = 3
     feed_order = FeedOrder(
         cursor="e.xid::text::bigint, e.pos",
         after="(e.xid, e.pos) > (?1::text::xid8, ?2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot())",

@@ -5,6 +5,7 @@ late, so a group that meets one is taken back whole and its members run again ca
 """
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
-from holdfast.store.engine import Damage, Recorded, Row, Tx
+from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
 from holdfast.store.postgres.connection import (
     ERRORS,
     Connection,
@@ -25,6 +26,7 @@ from holdfast.store.postgres.connection import (
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
+CANCEL_SECONDS = 2.0
 NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
@@ -162,6 +164,39 @@ class PostgresWriter:
             pipeline.__exit__(None, None, None)
 
 
+class ReadTx(PostgresTx):
+    """A transaction that reads: it ends when its time is up, or nobody waits for it, at the next statement or within.
+
+    The server knows only how long a statement may take. It is told again what is left once that is a second less.
+    """
+
+    __slots__ = ("_deadline", "_gone", "_told")
+
+    def __init__(self, connection: Connection, gone: Callable[[], bool]) -> None:
+        super().__init__(connection)
+        self._deadline = time.monotonic() + READ_SECONDS
+        self._gone = gone
+        self._told = READ_SECONDS
+
+    def one(self, sql: str, *args: Any) -> Row | None:
+        """The first row, or None."""
+        self._go_on()
+        return super().one(sql, *args)
+
+    def all(self, sql: str, *args: Any) -> list[Row]:
+        """Every row."""
+        self._go_on()
+        return super().all(sql, *args)
+
+    def _go_on(self) -> None:
+        left = self._deadline - time.monotonic()
+        if left <= 0 or self._gone():
+            raise psycopg.errors.QueryCanceled("too slow between statements, or nobody waits for it")
+        if left < self._told - 1:
+            self._told = left
+            self._connection.execute(f"SET LOCAL statement_timeout = '{max(1, int(left * 1000))}ms'")
+
+
 class PostgresReader:
     """A reading connection, made anew when it was lost."""
 
@@ -170,18 +205,26 @@ class PostgresReader:
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
         self._connection = connect()
+        self._interrupted = False
 
-    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
+    def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         """Run `fn` over one consistent, read-only view of the store."""
+        self._settle()
         if self._connection.closed:
             self._connection = self._connect()
         try:
-            return self._attempt(fn)
+            return self._attempt(fn, gone)
         except psycopg.OperationalError:
-            if not self._connection.closed:
+            if not self._connection.closed or gone():
                 raise
             self._connection = self._connect()
-            return self._attempt(fn)
+            return self._attempt(fn, gone)
+
+    def interrupt(self) -> None:
+        """Ask the server to end the statement that runs."""
+        self._interrupted = True
+        with contextlib.suppress(psycopg.Error):  # what cannot be ended so is ended by its time
+            self._connection.cancel_safe(timeout=CANCEL_SECONDS)
 
     def explain(self, error: Exception) -> HoldfastError:
         """The error as a caller should see it."""
@@ -191,12 +234,19 @@ class PostgresReader:
         """End the connection."""
         self._connection.close()
 
-    def _attempt(self, fn: Callable[[Tx], Any]) -> Any:
+    def _settle(self) -> None:
+        """Let the server's answer to an interrupt that came late meet a statement of nobody's."""
+        if self._interrupted:
+            self._interrupted = False
+            with contextlib.suppress(psycopg.Error):
+                self._connection.execute("SELECT 1")
+
+    def _attempt(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         connection = self._connection
         try:
             with connection.pipeline():
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                result = fn(PostgresTx(connection))
+                result = fn(ReadTx(connection, gone))
                 connection.execute("COMMIT")
                 return result
         finally:

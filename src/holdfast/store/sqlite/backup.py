@@ -1,17 +1,24 @@
 """A SQLite store as one file: copied page by page from one snapshot while others write, and put back."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
-from holdfast.core import TimeOrderedIds
+from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.core.errors import Corrupt, InvalidInput
+from holdfast.store.migrations import migrate, newest
+from holdfast.store.sqlite.owner import forget_owner
+from holdfast.store.sqlite.transaction import SqliteTx, explain
 
 STEP_PAGES = 2_000
 
 Progress = Callable[[int, int], None]
 
+APPLICATION_ID = 0x486F6C64  # "Hold"
+ANOTHER = "take another backup; nothing was made of this one"
 SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
 
 
@@ -32,21 +39,46 @@ def copy(source: Path, target: Path, told: Progress) -> None:
 
 
 def restore(backup: Path, target: Path, told: Progress) -> None:
-    """Put a backup where no store is, under an id of its own; Corrupt, and nothing is left, if it is damaged."""
-    there = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+    """Put a backup where no store is, with the newest schema and under an id of its own; Corrupt if it is damaged."""
     try:
+        _restore(backup, target, told)
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        raise Corrupt(f"the backup is damaged: {error}", hint=ANOTHER) from error
+    except apsw.Error as error:
+        raise explain(error) from error
+
+
+def _restore(backup: Path, target: Path, told: Progress) -> None:
+    _check_length(backup)
+    # Immutable: nobody writes to a backup, and SQLite must not look for a log beside it.
+    there = apsw.Connection(
+        f"file:{quote(str(backup.absolute()), errors='surrogateescape')}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+    )
+    with contextlib.closing(there):
+        if there.pragma("application_id") != APPLICATION_ID:
+            raise InvalidInput(f"{backup} is another program's database", hint="name a file that db backup made")
         _copy_pages(there, target, told)
-    finally:
-        there.close()
-    made = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with contextlib.closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as made:
         found = [str(row[0]) for row in made.execute("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
-            raise Corrupt(f"the backup is damaged: {found[0]}")
+            raise Corrupt(f"the backup is damaged: {found[0]}", hint=ANOTHER)
         made.execute("PRAGMA synchronous=FULL")
-        made.execute(SET_ID, (TimeOrderedIds()(),))
-    finally:
-        made.close()
+        with made:
+            migrate(SqliteTx(made, SystemClock()), "sqlite")
+            made.pragma("user_version", newest("sqlite"))
+            made.execute(SET_ID, (TimeOrderedIds()(),))
+
+
+def _check_length(path: Path) -> None:
+    """Corrupt if the file has more or fewer bytes than its own first page says."""
+    with path.open("rb") as file:
+        head = file.read(32)
+    page, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+    wanted = (65_536 if page == 1 else page) * pages
+    found = path.stat().st_size
+    if found != wanted:
+        raise Corrupt(f"the backup is damaged: it has {found:,} bytes, and should have {wanted:,}", hint=ANOTHER)
 
 
 def is_backup(path: Path) -> bool:
@@ -67,5 +99,6 @@ def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
                 pages.step(STEP_PAGES)
                 told(pages.page_count - pages.remaining, pages.page_count)
         made.execute("PRAGMA journal_mode=DELETE")  # one file, that needs no log beside it
+        forget_owner(made)
     finally:
         made.close()

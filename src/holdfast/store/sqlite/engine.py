@@ -5,6 +5,7 @@ this process's locks. The lane's connection is the only one that writes and the 
 write-ahead log under it is ever replaced, the store stops acknowledging instead of writing into a lost file.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -17,18 +18,19 @@ from holdfast.core import Clock
 from holdfast.core.errors import SchemaUnknown, StoreUnavailable
 from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.lock import Claim
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite import backup, space
+from holdfast.store.sqlite.backup import APPLICATION_ID
 from holdfast.store.sqlite.gate import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
+from holdfast.store.sqlite.owner import Owner
 from holdfast.store.sqlite.room import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
 from holdfast.store.sqlite.versions import Versions
 from holdfast.store.sqlite.writer import SqliteWriter
-
-APPLICATION_ID = 0x486F6C64  # "Hold"
 
 
 class SqliteEngine:
@@ -36,7 +38,6 @@ class SqliteEngine:
 
     name = "sqlite"
     lanes = 1
-    readers = 2
     feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
     feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
     moment_sql: str | None = None
@@ -49,6 +50,7 @@ class SqliteEngine:
         clock: Clock,
         *,
         read_only: bool = False,
+        claim: Claim | None = None,
         reserve_bytes: int = RESERVE_BYTES,
         wal_limit_pages: int = WAL_LIMIT_PAGES,
     ) -> None:
@@ -56,6 +58,7 @@ class SqliteEngine:
         self.path = path
         self.url = f"sqlite:///{path}"
         self._clock = clock
+        self._owner = None if claim is None else Owner(path, claim, clock)
         self._room: Room | None = None
         self._writer: SqliteWriter | None = None
         self._versions = Versions(lambda: self._connect(query_only=True))
@@ -64,6 +67,7 @@ class SqliteEngine:
             raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
         self._flags = _reading_flags(path) if read_only else apsw.SQLITE_OPEN_READWRITE
         try:
+            self._ask_owner(read_only=read_only)
             if read_only:
                 connection = self._connect(query_only=True)
                 self.store_id = read_only_meta(SqliteTx(connection, clock), "sqlite")
@@ -145,7 +149,18 @@ class SqliteEngine:
         often = min(CHECKPOINT_PAGES, reserve.size // (2 * PAGE))
         wal = WriteAheadLog(connection, self.path, often=often, limit=wal_limit_pages)
         self._room = Room(connection, wal, reserve)
-        self._writer = SqliteWriter(connection, wal, self._room, self._clock)
+        self._writer = SqliteWriter(connection, wal, self._room, self._clock, self._owner)
+        try:
+            self._writer.take_over()
+        except BaseException:
+            connection.close()
+            raise
+
+    def _ask_owner(self, *, read_only: bool) -> None:
+        """Wait for our turn if we are to serve the store; StoreInUse if somebody does."""
+        if self._owner is not None and self.path.exists():
+            ask = self._owner.refuse_living if read_only else self._owner.await_turn
+            ask(lambda: self._connect(query_only=True))
 
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=self._flags)
@@ -204,6 +219,17 @@ def _reading_flags(path: Path) -> int:
     """
     there = Path(f"{path}-wal").exists()
     return apsw.SQLITE_OPEN_READONLY if there else apsw.SQLITE_OPEN_READWRITE
+
+
+def has_sessions(path: Path) -> bool:
+    """Whether there is a session in the file; True if that cannot be told."""
+    try:
+        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            if not connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'sessions'").get:
+                return False
+            return bool(connection.execute("SELECT count(*) FROM sessions").get)
+    except apsw.Error:
+        return True
 
 
 def create_private(path: Path) -> None:

@@ -57,6 +57,10 @@ class WriteAheadLog:
         if self._behind >= (self._often // 4 if idle else self._often):
             self._checkpoint(empty=self._behind > TRUNCATE_PAGES)
 
+    def move(self) -> None:
+        """Move what can be moved of the log into the file, without waiting for anybody."""
+        self._checkpoint(empty=False)
+
     def empty(self, *, wait_ms: int = 0) -> bool:
         """Move all of the log into the file and cut it to nothing; False if a reader is in the way."""
         return self._checkpoint(empty=True, wait_ms=wait_ms)

@@ -1,5 +1,6 @@
 """Reading and changing rows through one SQLite connection, and its errors in our words."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -7,11 +8,10 @@ from typing import Any
 import apsw
 
 from holdfast.core import Clock, HoldfastError
-from holdfast.core.errors import Busy, Corrupt, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import Recorded, Row, Tx
+from holdfast.core.errors import Busy, Corrupt, ReadTimeout, StorageFull, StoreFailed, StoreUnavailable
+from holdfast.store.engine import READ_SECONDS, Recorded, Row, Tx
 
 BUSY_MS = 10_000
-READ_SECONDS = 5.0
 
 ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
 
@@ -74,10 +74,11 @@ class SqliteTx:
 
 
 class SqliteReader:
-    """A reading connection; a read that lasts longer than five seconds is ended, so that the log can be emptied.
+    """A reading connection; a read that lasts too long is ended, so that the log can be emptied.
 
-    It ends within a long statement or at the next one. Code that goes on without asking the database anything more
-    cannot be ended; that is why every read of the store takes a page at a time.
+    It ends within a long statement or at the next one, and so does one that nobody waits for any more. Code that goes
+    on without asking the database anything more cannot be ended; that is why every read of the store takes a page at a
+    time.
     """
 
     errors = ERRORS
@@ -86,20 +87,26 @@ class SqliteReader:
         self._connection = connection
         self._tx = SqliteTx(connection, clock)
         self._run = connection.cursor().execute
-        self._deadline = 0.0
-        connection.set_progress_handler(self._overdue, 50_000)
-        connection.set_exec_trace(self._refuse_overdue)
+        self._deadline = float("inf")
+        self._gone: Callable[[], bool] = _never
+        connection.set_progress_handler(self._ended, 50_000)
+        connection.set_exec_trace(self._refuse_ended)
 
-    def snapshot(self, fn: Callable[[Tx], Any]) -> Any:
+    def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         """Run `fn` over one consistent, read-only view of the store."""
-        self._deadline = time.monotonic() + READ_SECONDS
-        self._run("BEGIN")
+        self._deadline, self._gone = time.monotonic() + READ_SECONDS, gone
         try:
+            self._run("BEGIN")
             return fn(self._tx)
         finally:
-            self._deadline = float("inf")
-            if self._connection.in_transaction:
-                self._run("ROLLBACK")
+            self._deadline, self._gone = float("inf"), _never
+            while self._connection.in_transaction:
+                with contextlib.suppress(apsw.InterruptError):  # it came as the read ended by itself
+                    self._run("ROLLBACK")
+
+    def interrupt(self) -> None:
+        """End the statement that runs; one that has ended is none, and the next one is not touched."""
+        self._connection.interrupt()
 
     def explain(self, error: Exception) -> HoldfastError:
         """The error as a caller should see it."""
@@ -109,13 +116,17 @@ class SqliteReader:
         """End the connection."""
         self._connection.close()
 
-    def _overdue(self) -> bool:
-        return time.monotonic() > self._deadline
+    def _ended(self) -> bool:
+        return time.monotonic() > self._deadline or self._gone()
 
-    def _refuse_overdue(self, _cursor: Any, _sql: str, _bindings: Any) -> bool:
-        if self._overdue():
-            raise apsw.InterruptError("too slow between statements")
+    def _refuse_ended(self, _cursor: Any, _sql: str, _bindings: Any) -> bool:
+        if self._ended():
+            raise apsw.InterruptError("too slow between statements, or nobody waits for it")
         return True
+
+
+def _never() -> bool:
+    return False
 
 
 def explain(error: Exception) -> HoldfastError:
@@ -129,7 +140,7 @@ def explain(error: Exception) -> HoldfastError:
         case apsw.CorruptError() | apsw.NotADBError():
             return Corrupt(f"the database file is damaged: {text}")
         case apsw.InterruptError():
-            return StoreUnavailable(f"a read was ended after {READ_SECONDS:.0f} s", hint="ask for less at a time")
+            return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreUnavailable(f"the database file cannot be opened or written: {text}")
         case _:

@@ -1,5 +1,6 @@
 """The lane's connection: the only one that writes, and the only one that checkpoints."""
 
+import contextlib
 from collections.abc import Sequence
 
 import apsw
@@ -7,6 +8,7 @@ import apsw
 from holdfast.core import Clock, HoldfastError
 from holdfast.store.engine import Damage, Tx
 from holdfast.store.sqlite.log import WriteAheadLog
+from holdfast.store.sqlite.owner import Owner
 from holdfast.store.sqlite.room import Room
 from holdfast.store.sqlite.transaction import ERRORS, SqliteTx, explain
 
@@ -16,18 +18,28 @@ class SqliteWriter:
 
     errors = ERRORS
 
-    def __init__(self, connection: apsw.Connection, log: WriteAheadLog, room: Room, clock: Clock) -> None:
+    def __init__(
+        self, connection: apsw.Connection, log: WriteAheadLog, room: Room, clock: Clock, owner: Owner | None = None
+    ) -> None:
         self._connection = connection
         self._log = log
         self._room = room
+        self._owner = owner
         self._tx = SqliteTx(connection, clock)
         self._run = connection.cursor().execute
 
+    def take_over(self) -> None:
+        """Own the store from now on; on a full disk as soon as there is room."""
+        with contextlib.suppress(apsw.FullError, apsw.IOError, apsw.CantOpenError):
+            self._beat()
+
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
-        """BEGIN IMMEDIATE: the whole file is the lock, whatever the names."""
+        """BEGIN IMMEDIATE: the whole file is the lock, whatever the names; StoreTaken if another server has it."""
         self._room.let_in(makes_room=makes_room)
         self._log.keep_within_limit()
         self._run("BEGIN IMMEDIATE")
+        if self._owner is not None:
+            self._owner.check(self._connection)
         return self._tx
 
     def savepoint(self) -> None:
@@ -68,8 +80,9 @@ class SqliteWriter:
         """A file has no connection to lose."""
 
     def rest(self, *, idle: bool) -> None:
-        """Keep the log short, and see whether there is room again."""
+        """Say that the owner lives, keep the log short, and see whether there is room again."""
         try:
+            self._beat()
             if self._tx.traces:
                 self._tx.traces = not self._log.empty()
             else:
@@ -79,5 +92,11 @@ class SqliteWriter:
         self._room.look()
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection, and let the store go."""
+        if self._owner is not None:
+            self._owner.leave(self._connection)
         self._connection.close()
+
+    def _beat(self) -> None:
+        if self._owner is not None:
+            self._owner.beat(self._connection, self._log)

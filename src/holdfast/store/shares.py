@@ -1,0 +1,131 @@
+"""Shares: whose read is next, of those that are about as long.
+
+Tenants take turns, and within a tenant its callers, each of whom has as many reads here as it likes up to a bound. A
+tenant never has all the threads that could do such reads, and a caller never all of its tenant's: whoever comes next
+finds one. Reads without a tenant are the store's own and those without a caller have no others to be fair to, so
+neither is held back. Everything here is plain data: whoever uses it holds a lock.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from holdfast.core.errors import Busy
+from holdfast.store.engine import Tx
+
+MOST_OF_A_CALLER = 256
+"""Reads of one caller that wait or run."""
+MOST_OF_A_TENANT = 1_024
+MOST = 10_000
+
+
+class Length(IntEnum):
+    """How long a read may take; longer ones never keep shorter ones waiting."""
+
+    LOOK = 0
+    """A few rows by their keys: a token, a head, a route."""
+    PAGE = 1
+    """A page that is bounded by its bytes: what a session resumes with, what is new for live feeds."""
+    LONG = 2
+    """Anything else, for as long as a read may take."""
+
+
+@dataclass(slots=True, eq=False)
+class Read:
+    """One caller's read on its way through the readers."""
+
+    run: Callable[[Tx], Any]
+    length: Length
+    tenant: str | None
+    caller: str | None
+    future: asyncio.Future[Any]
+    gone: bool = False
+    """Whether nobody waits for it any more."""
+
+
+Names = tuple[str | None, str | None]
+
+
+class Shares:
+    """The reads of one length that wait, and how many of whose are running on its `threads`."""
+
+    def __init__(self, threads: int) -> None:
+        self.waiting = 0
+        self._most_of_a_tenant = max(1, threads - 1)
+        self._most_of_a_caller = max(1, threads - 2)
+        self._queues: OrderedDict[str | None, OrderedDict[str | None, deque[Read]]] = OrderedDict()
+        self._here: Counter[Names] = Counter()
+        self._of_tenants: Counter[str | None] = Counter()
+        self._running: Counter[Names] = Counter()
+        self._running_of_tenants: Counter[str | None] = Counter()
+
+    def add(self, read: Read) -> None:
+        """Have it wait for its turn; Busy if there are too many already."""
+        names = (read.tenant, read.caller)
+        if self.waiting >= MOST:
+            raise Busy(f"{self.waiting} reads are waiting already", retry_after=1)
+        if read.caller is not None:
+            if self._here[names] >= MOST_OF_A_CALLER:
+                raise Busy(f"{self._here[names]} reads of the same caller are waiting already", retry_after=1)
+            if self._of_tenants[read.tenant] >= MOST_OF_A_TENANT:
+                raise Busy(f"{self._of_tenants[read.tenant]} reads of the tenant are waiting already", retry_after=1)
+        self.waiting += 1
+        self._here[names] += 1
+        self._of_tenants[read.tenant] += 1
+        self._queues.setdefault(read.tenant, OrderedDict()).setdefault(read.caller, deque()).append(read)
+
+    def take(self) -> Read | None:
+        """The next that may run, which does so until it is `done`; None if there is none."""
+        for tenant, callers in self._queues.items():
+            if tenant is not None and self._running_of_tenants[tenant] >= self._most_of_a_tenant:
+                continue
+            for caller, reads in callers.items():
+                if caller is not None and self._running[tenant, caller] >= self._most_of_a_caller:
+                    continue
+                read = reads.popleft()
+                self.waiting -= 1
+                self._running[tenant, caller] += 1
+                self._running_of_tenants[tenant] += 1
+                callers.move_to_end(caller)
+                self._queues.move_to_end(tenant)
+                self._forget_empty(tenant, caller)
+                return read
+        return None
+
+    def done(self, read: Read) -> None:
+        """It runs no more."""
+        _one_less(self._running, (read.tenant, read.caller))
+        _one_less(self._running_of_tenants, read.tenant)
+        self._uncount(read)
+
+    def drop(self, read: Read) -> bool:
+        """Have it wait no more; False if its turn has come already."""
+        callers = self._queues.get(read.tenant)
+        reads = None if callers is None else callers.get(read.caller)
+        if reads is None or read not in reads:
+            return False
+        reads.remove(read)
+        self.waiting -= 1
+        self._uncount(read)
+        self._forget_empty(read.tenant, read.caller)
+        return True
+
+    def _uncount(self, read: Read) -> None:
+        _one_less(self._here, (read.tenant, read.caller))
+        _one_less(self._of_tenants, read.tenant)
+
+    def _forget_empty(self, tenant: str | None, caller: str | None) -> None:
+        callers = self._queues[tenant]
+        if not callers[caller]:
+            del callers[caller]
+        if not callers:
+            del self._queues[tenant]
+
+
+def _one_less(counts: "Counter[Any]", name: Any) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]
