@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 from tests.a2a.harness import SECONDS, Client, Stream, events_in, until
 
-from holdfast.a2a import Artifact, DataPart, InputRequired, Output, Reply, Status, TextPart, Turn
+from holdfast.a2a import Artifact, DataPart, InputRequired, Output, Rejected, Reply, Status, TextPart, Turn
 
 Json = dict[str, Any]
 
@@ -39,6 +39,9 @@ class Script:
                     return
                 case "reply":
                     yield Reply.of("hello back")
+                    return
+                case "refuse":
+                    yield Rejected("I would rather not.")
                     return
                 case "fail":
                     raise RuntimeError(word)

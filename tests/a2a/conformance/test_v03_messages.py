@@ -23,7 +23,7 @@ async def test_who_waits_gets_the_ended_task(v03: Speaker) -> None:
 
 
 @pytest.mark.parametrize("method", ["message/send", "message/stream"])
-@pytest.mark.parametrize("text", ["hello", "fail", "hold"])
+@pytest.mark.parametrize("text", ["hello", "fail", "refuse", "hold"])
 async def test_an_ended_task_takes_no_message(v03: Speaker, method: str, text: str) -> None:
     """0.3 §7.1: a message to an ended task is an error.
     0.3 §7.2: so it is if it asks for a stream."""

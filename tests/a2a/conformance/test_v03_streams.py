@@ -7,7 +7,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize(
-    ("text", "end"), [("busy hello result", "completed"), ("fail", "failed"), ("ask", "input-required")]
+    ("text", "end"),
+    [("busy hello result", "completed"), ("fail", "failed"), ("refuse", "rejected"), ("ask", "input-required")],
 )
 async def test_a_stream_is_a_task_and_its_updates(v03: Speaker, text: str, end: str) -> None:
     """0.3 §7.2: a stream is of tasks, messages and updates; its last update says that it is final."""

@@ -16,7 +16,7 @@ async def test_a_task_is_cancelled(v10: Speaker, text: str) -> None:
     assert await v10.result("GetTask", {"id": task["id"]}) == canceled
 
 
-@pytest.mark.parametrize("text", ["hello", "fail"])
+@pytest.mark.parametrize("text", ["hello", "fail", "refuse"])
 async def test_an_ended_task_is_not_cancelled(v10: Speaker, text: str) -> None:
     """1.0 §3.1.5: cancelling an ended task is TaskNotCancelableError."""
     task = await v10.send(text)

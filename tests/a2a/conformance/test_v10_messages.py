@@ -23,6 +23,7 @@ async def test_a_message_is_answered_by_a_task_or_a_message(v10: Speaker, text: 
     [
         ("hello", "TASK_STATE_COMPLETED"),
         ("fail", "TASK_STATE_FAILED"),
+        ("refuse", "TASK_STATE_REJECTED"),
         ("ask", "TASK_STATE_INPUT_REQUIRED"),
     ],
 )
@@ -175,7 +176,7 @@ async def test_a_task_of_another_context_is_refused(v10: Speaker, method: str) -
 
 
 @pytest.mark.parametrize("method", ["SendMessage", "SendStreamingMessage"])
-@pytest.mark.parametrize("text", ["hello", "fail", "hold"])
+@pytest.mark.parametrize("text", ["hello", "fail", "refuse", "hold"])
 async def test_an_ended_task_takes_no_message(v10: Speaker, method: str, text: str) -> None:
     """1.0 §3.1.1: a message to an ended task is UnsupportedOperationError.
     1.0 §3.1.2: so it is if it asks for a stream."""

@@ -1,11 +1,14 @@
 """Version 1.0: streams of a message and of a task that is there already."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.a2a.conformance.speaker import Json, Speaker, put_together, request, rest_of
-from tests.a2a.harness import events_in
+from tests.a2a.harness import SECONDS, events_in, running
+
+from holdfast.store import open_store
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -36,9 +39,14 @@ async def test_a_stream_is_opened(v10: Speaker) -> None:
     assert all(len(answer["result"]) == 1 for answer in answers)
 
 
-async def test_a_message_is_the_whole_stream(v10: Speaker) -> None:
+async def test_a_message_is_the_whole_stream(v10: Speaker, tmp_path: Path) -> None:
     """1.0 §3.1.2: where the agent answers with a message, the stream is that one message and then closes."""
-    results = await v10.results("SendStreamingMessage", v10.message("reply"))
+    async with (
+        await open_store(f"sqlite:///{tmp_path}/holdfast.db") as store,
+        running(store, v10.script, reply_seconds=SECONDS) as client,
+    ):
+        patient = Speaker("1.0", client, v10.script)
+        results = await patient.results("SendStreamingMessage", patient.message("reply"))
     assert [list(result) for result in results] == [["message"]]
     assert results[0]["message"]["parts"] == [{"text": "hello back"}]
 
@@ -52,7 +60,9 @@ async def test_a_stream_begins_with_the_task(v10: Speaker, text: str) -> None:
     assert {next(iter(each.values()))["taskId"] for each in others} == {first["task"]["id"]}
 
 
-@pytest.mark.parametrize(("text", "end"), [("hello", "COMPLETED"), ("fail", "FAILED"), ("hold", "CANCELED")])
+@pytest.mark.parametrize(
+    ("text", "end"), [("hello", "COMPLETED"), ("fail", "FAILED"), ("refuse", "REJECTED"), ("hold", "CANCELED")]
+)
 async def test_a_stream_ends_with_its_task(v10: Speaker, text: str, end: str) -> None:
     """1.0 §3.1.2: the stream closes when the task has ended."""
     async with v10.stream("SendStreamingMessage", v10.message(text)) as stream:
@@ -151,7 +161,7 @@ async def test_a_task_that_asked_back_can_be_followed(v10: Speaker) -> None:
         assert state_of((await rest_of(stream))[-1]) == "TASK_STATE_COMPLETED"
 
 
-@pytest.mark.parametrize("text", ["hello", "fail"])
+@pytest.mark.parametrize("text", ["hello", "fail", "refuse"])
 async def test_an_ended_task_is_not_followed(v10: Speaker, text: str) -> None:
     """1.0 §3.1.6: following an ended task is UnsupportedOperationError."""
     assert await v10.code("SubscribeToTask", {"id": (await v10.send(text))["id"]}) == -32004
