@@ -114,12 +114,12 @@ async def test_numbers_and_files_come_out_as_they_went_in(store: Store) -> None:
 
 async def test_data_as_deep_as_a_request_may_be_comes_back(store: Store) -> None:
     deep = json.loads("[" * 59 + "]" * 59)
-    params = message("one")
-    params["message"]["parts"].append({"kind": "data", "data": deep})
+    parts = [{"text": "one"}, {"data": deep}]
+    sent = {"messageId": "m", "contextId": "c", "role": "ROLE_USER", "parts": parts}
     async with running(store, tell) as client:
-        task = (await client.call("message/send", params))["result"]
-        as_new = (await client.call("GetTask", {"id": task["id"]}, "1.0"))["result"]
-    assert as_new["history"][0]["parts"][1]["data"] == deep
+        as_new = (await client.call("SendMessage", {"message": sent}, "1.0"))["result"]["task"]
+        task = await client.get(as_new["id"])
+    assert as_new["history"][0]["parts"] == parts
     # Data of 0.3 is an object: a reader of that version finds any other value in one.
     boxed = {"kind": "data", "data": {"value": deep}, "metadata": {"data_part_compat": True}}
     assert task["history"][0]["parts"][1] == boxed

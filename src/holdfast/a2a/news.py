@@ -136,11 +136,11 @@ def changes(before: Task, after: Task) -> list[News]:
     if after.version <= before.version:
         return []
     place = (after.task_id, after.context_id)
-    known = {artifact.artifact_id for artifact in records.artifacts(before)}
+    known = {artifact.artifact_id: artifact for artifact in records.artifacts(before)}
     news: list[News] = [
         ArtifactUpdate(*place, artifact, last_chunk=True)
         for artifact in records.artifacts(after)
-        if artifact.artifact_id not in known
+        if known.get(artifact.artifact_id) != artifact
     ]
     final = after.state.terminal or after.state is TaskState.INPUT_REQUIRED
     view = records.view(after)

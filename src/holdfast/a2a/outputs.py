@@ -64,7 +64,9 @@ class Outputs:
         return None
 
     async def _taken(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
-        """The parts with their files kept by the session."""
+        """The parts with their files kept by the session; ValueError if there are none."""
+        if not parts:
+            raise ValueError("an Artifact or a Reply has at least one part")
         taken = await self._files.take(parts)
         await self._files.attach(self._turn.session_id, taken, self._ids())
         return taken

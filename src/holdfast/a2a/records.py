@@ -89,10 +89,11 @@ def parts_in(stored: list[dict[str, Any]]) -> tuple[Part, ...]:
 
 
 def artifact_change(task: Task, artifact: Artifact) -> dict[str, Any]:
-    """One more artifact as a change of the task's document."""
-    number = sum(name.startswith(ARTIFACT) for name in task.document)
+    """One more artifact as a change of the task's document; it replaces one with the same id."""
+    numbered = [name for name in task.document if name.startswith(ARTIFACT)]
+    same = [name for name in numbered if task.document[name]["artifactId"] == artifact.artifact_id]
     record = v10.artifact(artifact) | {"parts": [part_record(part) for part in artifact.parts]}
-    return {f"{ARTIFACT}{number:06}": record}
+    return {(same or [f"{ARTIFACT}{len(numbered):06}"])[0]: record}
 
 
 def span(task: Task) -> tuple[int, int] | None:

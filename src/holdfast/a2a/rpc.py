@@ -39,7 +39,7 @@ REASONS = {
 ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 DOMAIN = "a2a-protocol.org"
 
-CallId = str | int | None
+CallId = str | int | float | None
 
 
 class RpcError(Exception):
@@ -82,7 +82,7 @@ def parse(raw: bytes) -> Any:
 def id_of(value: Any) -> CallId:
     """The id that an answer to this value carries; None where there is none to be found."""
     found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) or type(found) is int else None
+    return found if isinstance(found, str) or type(found) in (int, float) else None
 
 
 def method_of(value: Any) -> str | None:
@@ -98,7 +98,7 @@ def call_in(value: Any) -> Call:
     if value.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0"')
     if value.get("id") is not None and id_of(value) is None:
-        raise RpcError(INVALID_REQUEST, 'Invalid request: "id" must be text, a whole number or null')
+        raise RpcError(INVALID_REQUEST, 'Invalid request: "id" must be text, a number or null')
     method = value.get("method")
     if not isinstance(method, str):
         raise RpcError(INVALID_REQUEST, 'Invalid request: "method" must be text')

@@ -83,7 +83,7 @@ def serve(
     workspace = folder / "workspace"
     hosts = [host, *allow_hosts, *([urlsplit(url).hostname or ""] if url else [])]
     try:
-        with StoreLock(folder / "holdfast.lock") as lock, _listen(host, port) as listener:
+        with StoreLock(folder / "holdfast.lock") as lock, listen(host, port) as listener:
             here = f"http://{host}:{listener.getsockname()[1]}"
             lock.say({"pid": os.getpid(), "url": here})
             workspace.mkdir(exist_ok=True)
@@ -119,11 +119,14 @@ def check_handler(handler: Any) -> None:
         )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; CannotListen if the address is taken, or is none."""
     try:
-        return socket.create_server((host, port))
+        listener = socket.create_server((host, port))
     except OSError as error:
         raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}") from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _end(message: str, hint: str | None) -> NoReturn:

@@ -31,7 +31,7 @@ class _Text(msgspec.Struct, tag_field="kind", tag="text"):
 
 
 class _Data(msgspec.Struct, tag_field="kind", tag="data"):
-    data: Any
+    data: dict[str, Any]
     metadata: dict[str, Any] | None = None
 
 

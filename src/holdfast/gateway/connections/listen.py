@@ -20,6 +20,7 @@ def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
         listener = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
         raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}", port=port) from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)
     return listener
