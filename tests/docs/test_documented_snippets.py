@@ -79,5 +79,11 @@ def test_snippet_works_as_printed(snippet: Snippet, tmp_path: Path) -> None:
         assert at >= 0, f"{expected!r} is not in what follows:\n{said}"
 
 
+@pytest.mark.parametrize("snippet", snippets(), ids=lambda snippet: snippet.name)
+def test_a_snippet_stops_what_it_starts(snippet: Snippet) -> None:
+    _, started, rest = snippet.code.rpartition(" &\n")
+    assert not started or re.search(r"^kill ", rest, re.M), "the next snippet of the page would talk to its gateway"
+
+
 def test_the_pages_have_snippets() -> None:
     assert len(snippets()) >= 8
