@@ -52,7 +52,7 @@ async def process(code: str, folder: Path) -> AsyncIterator[tuple[asyncio.subpro
     try:
         async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS) as http:
             client = Client("", http)
-            lock = folder / "holdfast-data" / "holdfast.lock"
+            lock = folder / "echo-data" / "holdfast.lock"
 
             async def answers() -> bool:
                 assert child.returncode is None
@@ -99,7 +99,7 @@ async def test_it_says_where_it_serves_and_that_it_lives(tmp_path: Path) -> None
         said = (await child.stderr.readline()).decode()
         health = await client.http.get(client.url + "/health")
     assert client.url in said
-    assert str(tmp_path / "holdfast-data") in said
+    assert str(tmp_path / "echo-data") in said
     assert (health.status_code, health.json()) == (200, {"status": "ok", "version": "1"})
 
 
@@ -202,8 +202,9 @@ async def test_a_store_in_use_and_a_port_that_is_taken_are_hints(tmp_path: Path)
     assert str(child.pid) in in_use
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        taken = await refused(text.replace("port=8000", f"port={port}, data='other'"), tmp_path)
+        taken = await refused(text.replace("port=8000", f"port={port}").replace("echo-data", "other"), tmp_path)
     assert str(port) in taken
+    assert not (tmp_path / "other").exists(), "a start that fails leaves nothing"
     for said in (in_use, taken):
         assert re.fullmatch(r"error: .+\nhint: .+\n", said), said
         assert "--" not in said, "a hint is about the function, not about a command"

@@ -11,7 +11,7 @@ An agent that echoes, as a process of its own:
 
 
     if __name__ == "__main__":
-        serve(echo, port=8000)
+        serve(echo, port=8000, data="echo-data")
 
 A handler may yield more than text: an `Artifact` is a result beside the answer, a `Status` says what goes on, an
 `InputRequired` asks back, a `Rejected` refuses, and a `Reply` answers with a plain message instead of a task.

@@ -5,14 +5,16 @@ from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
+
+from holdfast.a2a.answers import JsonLine
 
 MAX_AGE_SECONDS = 300
 
 
 def card_answer(request: Request, card: dict[str, Any], changed_at: float) -> Response:
     """The card, or 304 if the client has it; `changed_at` is the epoch second from which on it has been so."""
-    answer = JSONResponse(card)
+    answer = JsonLine(card)
     answer.headers["ETag"] = tag = f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
     answer.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
     answer.headers["Last-Modified"] = formatdate(changed_at, usegmt=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.a2a.problems import problem_answer
+from holdfast.a2a.answers import problem_answer
 from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput

@@ -22,9 +22,9 @@ from urllib.parse import quote, urlsplit
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from holdfast.a2a.answers import JsonLine
 from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.hosts import HostCheck
@@ -83,7 +83,7 @@ def serve(
     workspace = folder / "workspace"
     hosts = [host, *allow_hosts, *([urlsplit(url).hostname or ""] if url else [])]
     try:
-        with StoreLock(folder / "holdfast.lock") as lock, listen(host, port) as listener:
+        with listen(host, port) as listener, StoreLock(folder / "holdfast.lock") as lock:
             here = f"http://{host}:{listener.getsockname()[1]}"
             lock.say({"pid": os.getpid(), "url": here})
             workspace.mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port))
     except OSError as error:
-        raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}") from error
+        raise CannotListen(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -154,8 +154,8 @@ def web_server(
     ends the turns before it waits for the requests that wait for them."""
     import uvicorn
 
-    async def health(_request: Request) -> JSONResponse:
-        return JSONResponse({"status": "ok", "version": version})
+    async def health(_request: Request) -> JsonLine:
+        return JsonLine({"status": "ok", "version": version})
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from holdfast.a2a import rpc
+from holdfast.a2a.answers import JsonLine
 from holdfast.a2a.bodies import body_of, check_json
 from holdfast.a2a.card import Described, Form, agent_card
 from holdfast.a2a.card_answer import card_answer
@@ -150,7 +151,7 @@ class A2AServer:
         if call.streams:
             return await self._stream(request, call_id, call, follow(turns, call))
         cards = partial(self._card_for, request) if self._described.asks_for_token else None
-        return JSONResponse(rpc.answer(call_id, await perform(turns, call, cards)))
+        return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
 
     async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
         """The stream, once its first item is there: what cannot even begin is told at once."""
@@ -189,7 +190,7 @@ def _failure(call_id: CallId, error: RpcError, in_events: bool) -> Response:
     """The error as an answer; `in_events` as the only event of a stream, unless it is one of HTTP as well."""
     if in_events and error.status == 200:
         return Response(event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
-    response = JSONResponse(rpc.failure(call_id, error), error.status)
+    response = JsonLine(rpc.failure(call_id, error), error.status)
     if error.status == 503:
         response.headers["Retry-After"] = RETRY_AFTER_SECONDS
     return response

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
+from holdfast.a2a.answers import JsonLine, problem_answer
 from holdfast.a2a.files import MAX_MESSAGE, MB, Files
-from holdfast.a2a.problems import problem_answer
 from holdfast.a2a.upload_intake import Intake, Landed
 from holdfast.core import HoldfastError, TimeOrderedIds
 from holdfast.core.errors import TooLarge
@@ -39,7 +39,7 @@ def uploads_route(files_of: Callable[[Request], Files]) -> Route:
             return problem_answer(error)
         except ClientDisconnect:
             return Response(status_code=400)
-        return JSONResponse({"files": [_described(file) for file in landed]})
+        return JsonLine({"files": [_described(file) for file in landed]})
 
     return Route(PATH, upload, methods=["POST"])
 

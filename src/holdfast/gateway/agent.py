@@ -12,10 +12,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
+from holdfast.a2a.answers import problem_answer
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auth import caller_of, lacks, store_of
 from holdfast.gateway.access.scopes import needed_for
-from holdfast.gateway.api.answers import problem_answer
 from holdfast.store import Store
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
+from holdfast.a2a.answers import problem_answer
 from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.a2a.hosts import HostCheck, checked_origin
 from holdfast.a2a.server import PATHS as AGENT
@@ -25,7 +26,6 @@ from holdfast.gateway.access.auditing import Audits
 from holdfast.gateway.access.auth import Auth
 from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
-from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.api.docs import Docs
 from holdfast.gateway.api.hang_ups import HangUps
 from holdfast.gateway.connections.headers import SecurityHeaders

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.a2a.answers import problem_answer
 from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
 from holdfast.gateway.access.authority import Authority
 from holdfast.gateway.access.scopes import Caller, is_let_in, needed
-from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
 from holdfast.gateway.errors import Forbidden, Unauthorized

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.responses import Response
 
-from holdfast.core import HoldfastError, strict_json
-from holdfast.core.problem import MEDIA_TYPE, problem
+from holdfast.core import strict_json
 
 JSON = "application/json"
 JSON_TYPE = (b"content-type", JSON.encode())
@@ -57,13 +56,3 @@ def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None
 def document(value: Any) -> msgspec.Raw:
     """A stored JSON value as part of an answer, whatever numbers are in it."""
     return msgspec.Raw(strict_json.encode(value))
-
-
-def problem_answer(error: HoldfastError, headers: Mapping[str, str] | None = None) -> Response:
-    """The error as a problem; with Retry-After if trying again may help."""
-    sent = dict(headers or {})
-    if "retry_after" in error.details:
-        sent["Retry-After"] = str(error.details["retry_after"])
-    elif error.status == 503:
-        sent["Retry-After"] = "1"
-    return Response(strict_json.encode(problem(error)) + b"\n", error.status, sent, MEDIA_TYPE)

@@ -4,6 +4,7 @@ Its connections share one rule for clients that have gone deaf: when nothing cou
 kernel drops the connection. A client that takes a little now and then is never dropped.
 """
 
+import os
 import socket
 
 from holdfast.core.loopback import is_loopback
@@ -19,7 +20,9 @@ def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
     try:
         listener = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotListen(f"cannot listen on {host} port {port}: {error.strerror}", port=port) from error
+        raise CannotListen(
+            f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}", port=port
+        ) from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)

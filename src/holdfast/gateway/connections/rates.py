@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.a2a.answers import problem_answer
 from holdfast.a2a.upgrades import refuse_upgrade
-from holdfast.gateway.api.answers import problem_answer
 from holdfast.gateway.errors import TooManyRequests
 
 MOST_CALLERS = 10_000

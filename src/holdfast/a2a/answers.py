@@ -1,0 +1,27 @@
+"""Answers over HTTP: lines of JSON, and problems, the one shape of every failure outside of JSON-RPC."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from holdfast.core import HoldfastError, strict_json
+from holdfast.core.problem import MEDIA_TYPE, problem
+
+
+class JsonLine(JSONResponse):
+    """A JSON value with the end of its line: a shell's prompt comes after it, not beside it."""
+
+    def render(self, content: Any) -> bytes:
+        """The line."""
+        return super().render(content) + b"\n"
+
+
+def problem_answer(error: HoldfastError, headers: Mapping[str, str] | None = None) -> Response:
+    """The error as a problem; with Retry-After if trying again may help."""
+    sent = dict(headers or {})
+    if "retry_after" in error.details:
+        sent["Retry-After"] = str(error.details["retry_after"])
+    elif error.status == 503:
+        sent["Retry-After"] = "1"
+    return Response(strict_json.encode(problem(error)) + b"\n", error.status, sent, MEDIA_TYPE)
