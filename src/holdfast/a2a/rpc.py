@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import HoldfastError, strict_json
-from holdfast.core.errors import InvalidJson
+from holdfast.core.errors import InvalidJson, TooLarge
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -74,9 +74,12 @@ class Call:
 def parse(raw: bytes) -> Any:
     """The JSON value of a body, which may be any; RpcError if it is not JSON."""
     try:
+        strict_json.check_count(raw)
         return strict_json.parse(raw)
     except InvalidJson as error:
         raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.message}") from None
+    except TooLarge as error:
+        raise RpcError(INVALID_REQUEST, f"Invalid request: {error.message}", status=error.status) from None
 
 
 def id_of(value: Any) -> CallId:

@@ -12,10 +12,12 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from holdfast.core.errors import InvalidJson
+from holdfast.core.errors import InvalidJson, TooLarge
 
 MAX_DEPTH = 64
 MAX_DIGITS = 4300
+MAX_COUNT = 500_000
+"""Arrays and objects of one body."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
 """A string, or what begins one and never ends: trying again at each of its quotes would take for ever."""
@@ -43,9 +45,21 @@ def parse(raw: bytes) -> Any:
         # Bytes that we would write ourselves have no duplicate keys; only others need the slow look.
         if _encode(value) == raw:
             return value
+        del value  # or it would be there twice
     except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
         pass
     return _parse_slowly(raw)
+
+
+def check_count(raw: bytes) -> None:
+    """TooLarge if the bytes have so many arrays and objects that parsing them takes many times their room."""
+    count = raw.count(b"[") + raw.count(b"{")
+    if count > MAX_COUNT:
+        raise TooLarge(
+            f"the body has {count} arrays and objects",
+            hint="send it in several requests, or large data as an attachment",
+            limit=MAX_COUNT,
+        )
 
 
 def parse_own(raw: bytes) -> Any:

@@ -57,6 +57,8 @@ class Gateway:
         self.counts = Counts()
         self.turn_times = TurnTimes()
         self.unsent = Unsent()
+        self.exports = 0
+        """How many are under way."""
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
         self.address: str | None = None

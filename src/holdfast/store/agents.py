@@ -10,7 +10,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import check_most
+from holdfast.store.prepare import at_time, check_most
 from holdfast.store.projection import Child, completed_agent, new_agent
 from holdfast.store.reading import existing_head, head_of
 from holdfast.store.replay import find_replays, first_body
@@ -42,9 +42,7 @@ class SubAgents(Part):
         name = check_name(agent_id or self._name(idempotency_key), "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "type": check_name(type, "a sub-agent's type"), "task": task})
         check_most(body["task"], MAX_REPORT, "a sub-agent's task")
-        event = self.own_event(types.AGENT_SPAWNED, body, idempotency_key)
-        if spawned_at is not None:
-            event = event._replace(created_at=spawned_at)
+        event = at_time(self.own_event(types.AGENT_SPAWNED, body, idempotency_key), spawned_at)
 
         def write(tx: Tx) -> SubAgent:
             head = head_of(tx, self.tenant, session_id)
@@ -84,9 +82,7 @@ class SubAgents(Part):
         name = check_name(agent_id, "a sub-agent's id")
         body = strict_json.plain({"agentId": name, "status": status, "result": result})
         check_most(body["result"], MAX_REPORT, "a sub-agent's result")
-        event = self.own_event(types.AGENT_COMPLETED, body, idempotency_key)
-        if completed_at is not None:
-            event = event._replace(created_at=completed_at)
+        event = at_time(self.own_event(types.AGENT_COMPLETED, body, idempotency_key), completed_at)
 
         def write(tx: Tx) -> SubAgent:
             head = existing_head(tx, self.tenant, session_id)

@@ -14,8 +14,8 @@ from holdfast.core.errors import Conflict, InvalidInput, TooLarge
 from holdfast.core.ids import check_name
 from holdfast.store.agents import ENDS, MAX_REPORT, same_members
 from holdfast.store.engine import Tx
-from holdfast.store.goals import check_goal
-from holdfast.store.prepare import MAX_EVENTS, Prepared, check_most
+from holdfast.store.goals import NAME_TRIES, check_goal
+from holdfast.store.prepare import Prepared, at_time, check_most
 from holdfast.store.projection import (
     ENDED_GOAL,
     Child,
@@ -26,6 +26,9 @@ from holdfast.store.projection import (
     new_goal,
 )
 from holdfast.store.rows import AGENTS, GOALS, Family
+
+MAX_CHILDREN = 1_000
+"""Goals and sub-agents of one patch."""
 
 OwnEvent = Callable[[str, dict[str, Any]], Prepared]
 """Makes one of Holdfast's own events."""
@@ -63,6 +66,8 @@ class ChildrenPatch:
 
     def check(self) -> None:
         """InvalidInput or TooLarge if what is said of them could never be kept."""
+        if self.size > MAX_CHILDREN:
+            raise TooLarge(f"{self.size} goals and sub-agents in one patch", limit=MAX_CHILDREN)
         for goal in self.goals:
             check_goal(goal.changes)
         for agent in self.agents:
@@ -98,20 +103,18 @@ def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], se
     """What the patch makes of the goals and sub-agents of a session, or of a new one; InvalidInput, Conflict or
     TooLarge."""
     done = Upsert()
-    goals = _Kind(session, GOALS, done.goals)
-    agents = _Kind(session, AGENTS, done.agents)
+    goals = _Kind(session, GOALS, done.goals, ids)
+    agents = _Kind(session, AGENTS, done.agents, ids)
 
     def say(type: str, body: dict[str, Any], at: int | None) -> int:
         event = own_event(type, body)
-        done.events.append(event if at is None else event._replace(created_at=at))
+        done.events.append(at_time(event, at))
         return done.events[-1].created_at
 
     for goal in patch.goals:
         _upsert_goal(goals, goal, say)
     for agent in patch.agents:
-        _upsert_agent(agents, agent, say, ids)
-    if len(done.events) >= MAX_EVENTS:
-        raise TooLarge(f"{len(done.events)} changes of goals and sub-agents in one patch", limit=MAX_EVENTS)
+        _upsert_agent(agents, agent, say)
     return done
 
 
@@ -133,7 +136,10 @@ class _Kind:
     session: Rows | None
     family: Family
     changed: Children
+    ids: Callable[[], str]
     next: int = 0
+    tries: int = NAME_TRIES
+    """Of names that may be taken, for all that have none of their own."""
 
     def get(self, name: str) -> Child | None:
         if name in self.changed or self.session is None:
@@ -152,9 +158,12 @@ class _Kind:
 
     def free_goal(self) -> str:
         number = self.next_number()
-        while self.get(f"goal-{number:03}") is not None:
+        while self.tries:
+            if self.get(f"goal-{number:03}") is None:
+                return f"goal-{number:03}"
+            self.tries -= 1
             number += 1
-        return f"goal-{number:03}"
+        return f"goal-{self.ids()}"
 
 
 def _upsert_goal(goals: _Kind, patch: GoalPatch, say: Say) -> None:
@@ -178,8 +187,8 @@ def _upsert_goal(goals: _Kind, patch: GoalPatch, say: Say) -> None:
     goals.changed[name] = before
 
 
-def _upsert_agent(agents: _Kind, patch: AgentPatch, say: Say, ids: Callable[[], str]) -> None:
-    name = ids() if patch.agent_id is None else check_name(patch.agent_id, "a sub-agent's id")
+def _upsert_agent(agents: _Kind, patch: AgentPatch, say: Say) -> None:
+    name = agents.ids() if patch.agent_id is None else check_name(patch.agent_id, "a sub-agent's id")
     given = strict_json.plain(patch.given)
     before = agents.get(name)
     if before is None:

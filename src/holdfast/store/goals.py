@@ -10,7 +10,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared, check_most, with_body
+from holdfast.store.prepare import Prepared, at_time, check_most, with_body
 from holdfast.store.projection import ENDED_GOAL, Child, changed_goal, new_goal
 from holdfast.store.reading import Head, existing_head, head_of
 from holdfast.store.replay import Known, conflict_with, find_replays, first_body, known_before
@@ -20,6 +20,7 @@ STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
 PRIORITIES = ("low", "medium", "high")
 OPEN = ("pending", "in_progress")
 MAX_DESCRIPTION = 16 * 1024
+NAME_TRIES = 100
 
 
 class Goals(Part):
@@ -51,9 +52,7 @@ class Goals(Part):
         end = self._end(status, created_at, completed_at)
         if end is not None:
             body["status"] = STATUSES[0]
-        draft = self.own_event(types.GOAL_ADDED, body, idempotency_key)
-        if created_at is not None:
-            draft = draft._replace(created_at=created_at)
+        draft = at_time(self.own_event(types.GOAL_ADDED, body, idempotency_key), created_at)
 
         def write(tx: Tx) -> Goal:
             head = head_of(tx, self.tenant, session_id)
@@ -62,7 +61,7 @@ class Goals(Part):
                 first = _first_result(known, body, goal_id, end)
                 return replace(first, replayed=known.event_id != draft.event_id)
             number = GOALS.next_number(tx, head.session_no) if head is not None else 1
-            name = goal_id or _free_name(tx, head, number)
+            name = goal_id or _free_name(tx, head, number) or f"goal-{self.ids()}"
             child = new_goal(number, body, draft.created_at)
             there = GOALS.get(tx, head.session_no, name) if head is not None else None
             if there is not None:
@@ -89,7 +88,7 @@ class Goals(Part):
         if completed_at == created_at:
             return None
         event = self.own_event(types.GOAL_UPDATED, {"changes": {"status": status}})
-        return event._replace(created_at=completed_at)
+        return at_time(event, completed_at)
 
     async def update(
         self,
@@ -109,7 +108,7 @@ class Goals(Part):
         if completed_at is not None:
             if changes.get("status") not in ENDED_GOAL:
                 raise InvalidInput("completedAt goes with a status that ends the goal")
-            event = event._replace(created_at=completed_at)
+            event = at_time(event, completed_at)
 
         def write(tx: Tx) -> Goal:
             head = existing_head(tx, self.tenant, session_id)
@@ -164,10 +163,12 @@ def as_goal(goal_id: str, child: Child) -> Goal:
     return Goal(goal_id, known["description"], child.status, known["priority"], *times)
 
 
-def _free_name(tx: Tx, head: Head | None, number: int) -> str:
-    while head is not None and GOALS.get(tx, head.session_no, f"goal-{number:03}") is not None:
-        number += 1
-    return f"goal-{number:03}"
+def _free_name(tx: Tx, head: Head | None, number: int) -> str | None:
+    """A name for the goal of this number; None if callers have taken all that are near."""
+    for name in (f"goal-{each:03}" for each in range(number, number + NAME_TRIES)):
+        if head is None or GOALS.get(tx, head.session_no, name) is None:
+            return name
+    return None
 
 
 def _first_result(known: Known, body: Mapping[str, Any], goal_id: str | None, end: Prepared | None) -> Goal:

@@ -45,9 +45,7 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
             check_name(text, what)
     payload = strict_json.check(event.payload) if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
     _check_size(payload)
-    created_at = clock.now() if event.created_at is None else event.created_at
-    if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at <= LAST_MS:
-        raise InvalidInput(f"created_at must be milliseconds from 1970 to 9999, not {created_at!r:.80}")
+    created_at = clock.now() if event.created_at is None else _checked_time(event.created_at)
     return Prepared(
         event.event_id or ids(),
         event.type,
@@ -57,6 +55,11 @@ def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = Fa
         event.idempotency_key,
         event.event_id is not None,
     )
+
+
+def at_time(draft: Prepared, created_at: int | None) -> Prepared:
+    """The event with the time that is given for it, if one is; InvalidInput if that is no time."""
+    return draft if created_at is None else draft._replace(created_at=_checked_time(created_at))
 
 
 def with_body(draft: Prepared, body: Any) -> Prepared:
@@ -87,6 +90,12 @@ def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tupl
     if len(prepared) > MAX_EVENTS:
         raise TooLarge(f"{len(prepared)} events in one append", limit=MAX_EVENTS)
     return prepared
+
+
+def _checked_time(created_at: int) -> int:
+    if isinstance(created_at, bool) or not isinstance(created_at, int) or not 0 <= created_at <= LAST_MS:
+        raise InvalidInput(f"a time must be milliseconds from 1970 to 9999, not {created_at!r:.80}")
+    return created_at
 
 
 def _check_size(payload: bytes) -> None:

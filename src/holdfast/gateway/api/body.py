@@ -49,7 +49,10 @@ DECODERS: dict[Any, Callable[[bytes], Any]] = {
 async def read_body(request: Request, parse: Callable[[bytes], Result]) -> Result:
     """What `parse` makes of the request's body."""
     raw = await whole_body(request.receive)
-    return await asyncio.to_thread(parse, raw) if len(raw) > LARGE else parse(raw)
+    if len(raw) <= LARGE:
+        return parse(raw)
+    strict_json.check_count(raw)
+    return await asyncio.to_thread(parse, raw)
 
 
 async def whole_body(receive: Receive) -> bytes:

@@ -10,6 +10,8 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.nearest import did_you_mean
 
 UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?\Z", re.DOTALL)
+LONGEST = 200
+"""Letters of a name that are shown."""
 STEP = re.compile(r"\.(\w+)|\[[^\]]*\]")
 
 
@@ -18,35 +20,34 @@ def unknown_member(error: msgspec.DecodeError, shape: Any, what: str) -> Invalid
     found = UNKNOWN.match(str(error))
     if found is None:
         return None
-    known = _members_at(shape, found["path"] or "$")
-    where = what if not found["path"] else f"{what}, at {found['path'].removeprefix('$.')},"
+    name, path = found["name"][:LONGEST], found["path"]
+    known = _members_at(shape, path or "$")
+    where = f"{what}, at {path.removeprefix('$.')}," if path and known else what
     return InvalidInput(
-        f"{where} has no member {found['name']!r:.200}", hint=did_you_mean(found["name"], known), member=found["name"]
+        f"{where} has no member {name!r}", hint=did_you_mean(name, known) if known else None, member=name
     )
 
 
 def _members_at(shape: Any, path: str) -> tuple[str, ...]:
-    """The members of the type at a path such as `$.attachments[...]`."""
-    found: inspect.Type = inspect.type_info(shape)
+    """The members of the type at a path such as `$.attachments[...]`; none if it leads nowhere, because a client
+    named a member so that it looks like a path."""
+    found: inspect.Type | None = inspect.type_info(shape)
     for step in STEP.finditer(path):
-        found = _struct_in(found)
+        fields = _fields_in(found)
         if step[1] is not None:
-            found = next(field.type for field in found.fields if field.encode_name == step[1])
-    return tuple(field.encode_name for field in _struct_in(found).fields)
+            found = next((field.type for field in fields if field.encode_name == step[1]), None)
+    return tuple(field.encode_name for field in _fields_in(found))
 
 
-def _struct_in(found: inspect.Type) -> inspect.StructType:
-    """The struct that a type is, or that a list, a union or an annotation of it is of."""
-    if isinstance(found, inspect.StructType):
-        return found
-    inner = [found.item_type] if isinstance(found, inspect.ListType) else []
-    inner += [found.type] if isinstance(found, inspect.Metadata) else []
-    inner += found.types if isinstance(found, inspect.UnionType) else []
-    return next(struct for struct in map(_try_struct, inner) if struct is not None)
-
-
-def _try_struct(found: inspect.Type) -> inspect.StructType | None:
-    try:
-        return _struct_in(found)
-    except StopIteration:
-        return None
+def _fields_in(found: inspect.Type | None) -> tuple[inspect.Field, ...]:
+    """The fields of the struct that a type is, or that a list, a union or an annotation of it is of; none without."""
+    match found:
+        case inspect.StructType():
+            return found.fields
+        case inspect.ListType():
+            return _fields_in(found.item_type)
+        case inspect.Metadata():
+            return _fields_in(found.type)
+        case inspect.UnionType():
+            return next(filter(None, map(_fields_in, found.types)), ())
+    return ()

@@ -76,7 +76,7 @@ class _Sending:
             try:
                 unsent.make_room(body)
             except Busy:
-                unsent.cut(outlet)
+                unsent.turn_away(outlet, len(body))
                 await self._break_off()
                 return
             unsent.hold(outlet, body)

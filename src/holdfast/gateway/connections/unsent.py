@@ -150,6 +150,12 @@ class Unsent:
         log.warning("a client that took too little was cut", extra={"fields": fields})
         sink.cut(TooSlow("the client took too little, and others need the room", hint="go on after what you have"))
 
+    def turn_away(self, outlet: Outlet, size: int) -> None:
+        """Count a connection that has to end because there is no room for what it should send."""
+        self.cuts[outlet.sink.kind] += 1
+        fields = {"kind": outlet.sink.kind, "body_bytes": size, "unsent_bytes": self._bytes}
+        log.warning("there was no room for an answer, and its connection was cut", extra={"fields": fields})
+
     def _fits(self, size: int) -> bool:
         return not self._bytes or self._bytes + size <= self.most_bytes
 

@@ -7,7 +7,7 @@ take is not made, and what it sends goes to a file first.
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from contextvars import copy_context
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.core.errors import Closing
+from holdfast.core.errors import Busy, Closing
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import LINES, Bytes
@@ -32,6 +32,8 @@ from holdfast.store.portable import ArchiveWriter
 from holdfast.store.portable.lines import encode_event
 
 LOG_PAGE = 250
+MOST_EXPORTS = 4
+"""At one time: each holds some large events, whether its client takes them or not."""
 ARCHIVE = "application/zip"
 GIVE_UP_SECONDS = 3.0
 """How long a stop waits for an import to take back what it has begun; the next start does the rest."""
@@ -64,7 +66,9 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     ) -> Response:
         for session_id in session or ():
             await store.sessions.get(session_id)
-        return Streamed(await begun(archive_bytes(store, session)), ARCHIVE, gateway.stopping)
+        if gateway.exports >= MOST_EXPORTS:
+            raise Busy(f"{MOST_EXPORTS} exports are under way", retry_after=10)
+        return Streamed(await begun(counted(gateway, archive_bytes(store, session))), ARCHIVE, gateway.stopping)
 
     @routes.post(
         "/api/import",
@@ -90,6 +94,17 @@ async def log_lines(store: Store, session_id: str, after: int, limit: int | None
         del events  # a client that takes nothing keeps what is held here
         yield lines
         del lines
+
+
+async def counted(gateway: Gateway, made: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The pieces of an export, which counts among those under way until it ends."""
+    gateway.exports += 1
+    try:
+        async with aclosing(made):
+            async for piece in made:
+                yield piece
+    finally:
+        gateway.exports -= 1
 
 
 async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:

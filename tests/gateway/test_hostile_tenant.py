@@ -1,0 +1,88 @@
+"""What a tenant once did to others, or to itself, with one request: each is refused now, by name."""
+
+from contextlib import AsyncExitStack, aclosing
+
+import httpx2
+import pytest
+
+from holdfast.core.strict_json import MAX_COUNT
+from holdfast.gateway.app import create_app
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.routes.transfer import MOST_EXPORTS, archive_bytes, counted
+from holdfast.store import NewEvent, Store
+from holdfast.store.children import MAX_CHILDREN
+from holdfast.store.goals import NAME_TRIES
+
+TIMES = ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "1969-12-31T23:59:59Z"]
+
+
+async def test_names_that_are_taken_are_not_tried_without_end(client: httpx2.AsyncClient) -> None:
+    """The search for a free name goes on in the lane: 4,900 taken names made everybody wait for 19 s."""
+    taken = 2 * NAME_TRIES
+    named = [{"goalId": f"goal-{number}", "description": "d"} for number in range(taken + 1, 2 * taken + 1)]
+    unnamed = [{"description": "d"}] * 3
+    answer = await client.patch("/api/state/s", json={"goals": [*named, *unnamed]})
+    assert answer.status_code == 200
+    names = {goal["goalId"] for goal in answer.json()["goals"]}
+    assert len(names) == taken + 3
+    assert f"goal-{2 * taken + 1}" not in names
+    made = await client.post("/api/state/s/goals", json={"description": "d"})
+    assert (made.status_code, made.json()["goalId"] in names) == (201, False)
+
+
+async def test_a_patch_has_a_bounded_number_of_goals(client: httpx2.AsyncClient) -> None:
+    goals = [{"description": "d"}] * (MAX_CHILDREN + 1)
+    answer = await client.patch("/api/state/s", json={"goals": goals})
+    assert (answer.status_code, answer.json()["limit"]) == (413, MAX_CHILDREN)
+
+
+@pytest.mark.parametrize("time", TIMES)
+async def test_a_time_that_cannot_be_shown_is_not_kept(client: httpx2.AsyncClient, time: str) -> None:
+    """It was kept, and from then on neither the session nor any list of its tenant could be read."""
+    goal = {"description": "d", "createdAt": time}
+    ended = {"status": "completed", "completedAt": time}
+    assert (await client.post("/api/state/s/goals", json={"goalId": "g", "description": "d"})).status_code == 201
+    assert (await client.post("/api/state/s/agents", json={"type": "t", "agentId": "a"})).status_code == 201
+    for answer in (
+        await client.post("/api/state/s/goals", json=goal),
+        await client.patch("/api/state/s/goals/g", json=ended),
+        await client.post("/api/state/s/agents", json={"type": "t", "spawnedAt": time}),
+        await client.post("/api/state/s/agents/a/complete", json={"completedAt": time}),
+        await client.patch("/api/state/s", json={"goals": [goal]}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input"), answer.request.url
+    for path in ("/api/sessions", "/api/sessions/s", "/api/state/s", "/api/query/recent"):
+        assert (await client.get(path)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["` - at `$.nosuch", "` - at `$.tags[...].x", "x" * 100_000])
+async def test_a_member_with_an_odd_name_is_refused_by_its_name(client: httpx2.AsyncClient, name: str) -> None:
+    answer = await client.post("/api/sessions", json={"userId": "ada", name: 1})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert len(answer.content) < 2_000
+
+
+async def test_a_body_of_very_many_objects_is_refused_before_it_is_parsed(client: httpx2.AsyncClient) -> None:
+    """15 MB of them took 1.4 GB."""
+    body = b'{"type":"x","details":[' + b",".join([b"{}"] * MAX_COUNT) + b"]}"
+    answer = await client.post("/api/actions/s", content=body)
+    assert (answer.status_code, answer.json()["limit"]) == (413, MAX_COUNT)
+
+
+async def test_only_so_many_exports_are_under_way(store: Store) -> None:
+    """Each holds large events, whether its client takes them or not."""
+    await store.append("s", [NewEvent("note", {"text": "x"})])
+    gateway = Gateway(store)
+    transport = httpx2.ASGITransport(create_app(store, gateway=gateway))
+    async with (
+        httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client,
+        AsyncExitStack() as deaf,
+    ):
+        for _ in range(MOST_EXPORTS):
+            export = await deaf.enter_async_context(aclosing(counted(gateway, archive_bytes(store, None))))
+            await anext(export)
+        answer = await client.get("/api/export")
+        assert (answer.status_code, answer.json()["code"]) == (503, "busy")
+        await deaf.aclose()
+        assert (await client.get("/api/export")).status_code == 200
+    assert gateway.exports == 0
