@@ -48,7 +48,9 @@ class Verbs(click.Group):
         """
         for name in ("stdin", "stdout", "stderr"):
             if getattr(sys, name) is None:
-                setattr(sys, name, Path(os.devnull).open("r+"))  # noqa: SIM115 - as long as the process
+                nowhere = Path(os.devnull).open("r+")  # noqa: SIM115 - as long as the process
+                setattr(sys, name, nowhere)
+                setattr(sys, f"__{name}__", nowhere)  # whoever puts another in its place must not close it
         try:
             return super().main(*args, **options)
         except OSError as error:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from holdfast.core.errors import Closing
 
 MOST_HELD = 256 * 1024
+PIECE = 64 * 1024
 
 
 class Pipe:
@@ -25,13 +26,9 @@ class Pipe:
 
     def write(self, data: bytes) -> None:
         """Give the reader these bytes, waiting while it has too many; Closing if it reads no more. Blocks."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._broken or self._size < self._most_held)
-            if self._broken:
-                raise Closing("nobody takes what is written")
-            self._held.append(bytes(data))
-            self._size += len(data)
-        self._tell()
+        whole = memoryview(data)
+        for at in range(0, len(whole), PIECE):
+            self._give(bytes(whole[at : at + PIECE]))
 
     def end(self, error: BaseException | None = None) -> None:
         """Say that all is written, or why no more will be."""
@@ -62,6 +59,15 @@ class Pipe:
                 raise self._error
             else:
                 return
+
+    def _give(self, piece: bytes) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._broken or self._size < self._most_held)
+            if self._broken:
+                raise Closing("nobody takes what is written")
+            self._held.append(piece)
+            self._size += len(piece)
+        self._tell()
 
     def _tell(self) -> None:
         if not self._loop.is_closed():

@@ -13,8 +13,6 @@ from holdfast.gateway.errors import CannotListen
 BACKLOG = 2048
 DEAF_MS = 60_000
 
-HELD_BYTES = 64 * 1024
-
 
 def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
     """A listening socket; CannotListen if the address is taken, or is none."""
@@ -26,9 +24,6 @@ def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
             f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}", port=port
         ) from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
-        # What the system holds for a client has no say in whether the client is slow, so it is to hold little.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, HELD_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)
     return listener

@@ -13,7 +13,7 @@ from holdfast.store.engine import READ_SECONDS, Recorded, Row, Tx
 
 BUSY_MS = 10_000
 
-ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError)
+ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError, UnicodeDecodeError)
 
 
 class SqliteTx:
@@ -137,7 +137,7 @@ def explain(error: Exception) -> HoldfastError:
             return StorageFull(f"the disk that holds the store is full ({text})")
         case apsw.BusyError() | apsw.LockedError():
             return Busy(f"another process kept the database locked for {BUSY_MS // 1000} s", retry_after=1)
-        case apsw.CorruptError() | apsw.NotADBError():
+        case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
             return Corrupt(f"the database file is damaged: {text}")
         case apsw.InterruptError():
             return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
