@@ -22,6 +22,7 @@ COMMANDS = [
     ["sessions", "search", "table", "--session", "one"],
     ["sessions", "fork", "one", "--at", "2", "--as", "fork"],
     ["sessions", "reset", "two", "--as", "after-two"],
+    ["sessions", "tag", "after-two", "later"],  # else the two of a reset could be of one millisecond, in any order
     ["sessions", "tag", "one", "a", "b"],
     ["sessions", "tag", "one", "--remove", "a"],
     ["sessions", "hold", "one", "--reason", "case 12"],
