@@ -31,5 +31,5 @@ def test_threads_share_a_pool(tmp_path: Path) -> None:
             list(programs.map(write, range(12)))
         maps = Path(f"/proc/{gateway.process.pid}/maps").read_text()
     begins = [int(found, 16) for found in OF_A_THREAD.findall(maps)]
-    # One pool beside the first; a pool may have begun a second piece. Without sharing there are as many as threads.
+    # One pool beside the first. Now and then a second place is aligned like a pool; why, nobody has looked yet.
     assert sum(begin % ALIGNED == 0 for begin in begins) <= 2
