@@ -25,6 +25,7 @@ BESIDE = {
     "followers-ws": "100 followers that take nothing and two events of 15 MB, over WebSockets",
     "followers-sse": "the same as server-sent events",
     "answers": "100 answers and exports of 15 MB that nobody reads",
+    "bodies": "bodies of 15 MB, each of 750,000 members",
     "lists": "lists of 40 sessions with metadata as large as is taken",
 }
 

@@ -68,4 +68,4 @@ async def test_windows_of_large_actions_go_on_without_a_gap(client: httpx2.Async
     assert (seqs(tail["events"]), tail["complete"]) == ([3, 4, 5, 6, 7], False)
     pieces = [piece async for piece in log_lines(store, "s", 0, None)]
     assert [json.loads(line)["seq"] for line in b"".join(pieces).splitlines()] == DENSE
-    assert all(piece.count(b"\n") == 1 or len(piece) < 2 * MB for piece in pieces)
+    assert all(piece.count(b"\n") <= 1 or len(piece) < 2 * MB for piece in pieces)

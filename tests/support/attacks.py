@@ -28,6 +28,7 @@ BATCH = 1_000
 PATCHING = 6
 SESSIONS = 40
 FOLLOWERS = 100
+MEMBERS = 750_000
 SIZES = (15 * MB, 4 * MB, 1_000_000, 60_000, 10_000)
 """Of a document, the largest first."""
 PATIENCE = 60.0
@@ -183,6 +184,11 @@ def ask(target: Target, end: float) -> None:
         time.sleep(max(0.0, min(3.0, end - time.monotonic())))
 
 
+def send_members(target: Target) -> None:
+    """A body as large as is taken, of as many members as go into it."""
+    target.call("POST", "/api/actions/members", {"type": "large", "details": {f"k{n}": n for n in range(MEMBERS)}})
+
+
 def _largest(most: int, attempt: Callable[[int], int]) -> int | None:
     """Try the sizes, none above the most, until one is taken; that one."""
     return next((size for size in SIZES if size <= most and attempt(size) in {200, 201}), None)
@@ -199,6 +205,7 @@ ATTACKS: dict[str, Attack] = {
     "followers-ws": Attack(first_event, follow("/ws?session=followed")),
     "followers-sse": Attack(first_event, follow("/api/feed?session=followed")),
     "answers": Attack(large_events, ask),
+    "bodies": Attack(lambda _: None, _together(2, send_members)),
     "lists": Attack(large_metadata, _together(4, list_sessions)),
 }
 

@@ -4,10 +4,11 @@ An RpcError is an answer, not a defect: its code is JSON-RPC's or A2A's, and an 
 google.rpc.ErrorInfo that version 1.0 asks for (0.3 allows any data there).
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import HoldfastError, strict_json
+from holdfast.core import HoldfastError, large_json, strict_json
 from holdfast.core.errors import InvalidJson, TooLarge
 
 PARSE_ERROR = -32700
@@ -71,11 +72,13 @@ class Call:
     has_id: bool = True
 
 
-def parse(raw: bytes) -> Any:
-    """The JSON value of a body, which may be any; RpcError if it is not JSON."""
+async def parse(raw: bytes, owner: str) -> Any:
+    """The JSON value of a body, which may be any; RpcError if it is not JSON. Nobody waits for a large one."""
     try:
-        strict_json.check_count(raw)
-        return strict_json.parse(raw)
+        if len(raw) <= large_json.LARGE:
+            return strict_json.parse(raw)
+        large_json.check_values(await large_json.LARGE_JSON.check(raw, owner))
+        return await asyncio.to_thread(strict_json.parse_own, raw)
     except InvalidJson as error:
         raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.message}") from None
     except TooLarge as error:

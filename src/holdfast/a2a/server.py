@@ -35,7 +35,6 @@ from holdfast.store import Store
 
 PATH = "/a2a"
 PATHS = (PATH, PATH + "/")
-LARGE = 1024 * 1024
 RETRY_AFTER_SECONDS = "1"
 REPLY_SECONDS = 0.5
 
@@ -135,7 +134,7 @@ class A2AServer:
         try:
             check_json(request)
             body = await body_of(request)
-            value = rpc.parse(body) if len(body) < LARGE else await asyncio.to_thread(rpc.parse, body)
+            value = await rpc.parse(body, self._store_of(request).tenant)
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
             in_events = is_always_a_stream(rpc.method_of(value), version)

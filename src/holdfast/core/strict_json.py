@@ -16,11 +16,14 @@ from holdfast.core.errors import InvalidJson, TooLarge
 
 MAX_DEPTH = 64
 MAX_DIGITS = 4300
+LONG = 64 * 1024
 MAX_COUNT = 500_000
 """Arrays and objects of one body."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
 """A string, or what begins one and never ends: trying again at each of its quotes would take for ever."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""The only way for a surrogate into a text that was UTF-8."""
 _TOO_DEEP = b"[" * (MAX_DEPTH + 1)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _ALIKE = bytes.maketrans(b"{}", b"[]")
@@ -38,14 +41,17 @@ class Checked(bytes):
 
 def parse(raw: bytes) -> Any:
     """The value of JSON bytes; InvalidJson says what is wrong with them."""
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+    if isinstance(raw, Checked):
+        return parse_own(raw)
+    if _may_be_deep(raw):
         _check_depth(raw)
     try:
         value = _decode(raw)
-        # Bytes that we would write ourselves have no duplicate keys; only others need the slow look.
-        if _encode(value) == raw:
+        # What we would write ourselves, but for white space, has no duplicate keys; only others need the slow look.
+        written = _encode(value)
+        if written == raw or written == msgspec.json.format(raw, indent=-1):
             return value
-        del value  # or it would be there twice
+        del value, written  # or it would be there twice
     except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
         pass
     return _parse_slowly(raw)
@@ -53,7 +59,7 @@ def parse(raw: bytes) -> Any:
 
 def check_count(raw: bytes) -> None:
     """TooLarge if the bytes have so many arrays and objects that parsing them takes many times their room."""
-    count = raw.count(b"[") + raw.count(b"{")
+    count = raw.count(b"[") + raw.count(b"{") if _may_be_deep(raw) else 0
     if count > MAX_COUNT:
         raise TooLarge(
             f"the body has {count} arrays and objects",
@@ -67,7 +73,7 @@ def parse_own(raw: bytes) -> Any:
     try:
         return _decode(raw)
     except (msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError):
-        return parse(raw)
+        return _parse_slowly(raw)
 
 
 def members(raw: bytes) -> dict[str, msgspec.Raw]:
@@ -91,7 +97,7 @@ def check(raw: bytes) -> Checked:
 def dump(value: Any) -> bytes:
     """Compact JSON bytes for a value that is to be kept; InvalidJson if it has none, or is nested too deeply."""
     raw = encode(value)
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+    if _may_be_deep(raw):
         _check_depth(raw)
     return raw
 
@@ -156,10 +162,11 @@ def _parse_slowly(raw: bytes) -> Any:
         raise
     except ValueError:
         raise InvalidJson(f"an integer of more than {MAX_DIGITS} digits", reason="digits") from None
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InvalidJson("a lone surrogate is not text", reason="surrogate") from None
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InvalidJson("a lone surrogate is not text", reason="surrogate") from None
     return value
 
 
@@ -183,6 +190,21 @@ def _finite(text: str) -> float:
     if value in {float("inf"), float("-inf")}:
         raise InvalidJson(f"{text[:80]} is larger than a number can be", reason="not_finite")
     return value
+
+
+def _may_be_deep(raw: bytes) -> bool:
+    """Whether more opens than levels are allowed; in a long text, to find is quicker than to count."""
+    if len(raw) < LONG:
+        return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
+    left = MAX_DEPTH
+    for sign in (b"[", b"{"):
+        at = raw.find(sign)
+        while at >= 0:
+            if not left:
+                return True
+            left -= 1
+            at = raw.find(sign, at + 1)
+    return False
 
 
 def _check_depth(raw: bytes) -> None:

@@ -41,6 +41,7 @@ BUSY_CHORE_SECONDS = 2.0
 LOOK_SECONDS = 5.0
 SLOW_COMMIT_SECONDS = 0.001
 MAX_GATHER_SECONDS = 0.005
+LONG_GROUP_SECONDS = 0.020
 RECONNECT_SECONDS = 10.0
 
 log = logging.getLogger("holdfast.store")
@@ -97,6 +98,7 @@ class Lane:
         self._commit_seconds = 0.0
         self._answered = 0
         self._next_chore = 0.0
+        self._rest_due = False
         self._in_hand: list[Write] = []
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
@@ -139,16 +141,23 @@ class Lane:
                 batch = self._next_batch(pending)
                 if batch:
                     self._in_hand = batch
+                    began = time.monotonic()
                     self._process(batch, pending)
                     self._in_hand = []
-                    self._rest(idle=False)
-                    self._do_one_chore_in_a_while()
+                    if self._may_rest(time.monotonic() - began, pending):
+                        self._rest(idle=False)
+                        self._do_one_chore_in_a_while()
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
         finally:
             self._refuse_rest(pending)
             self._writer.close()
+
+    def _may_rest(self, seconds: float, pending: deque[Write]) -> bool:
+        """Whether now is the time to keep house: whoever waited for a long group does not wait for that as well."""
+        self._rest_due = seconds > LONG_GROUP_SECONDS and bool(pending or self._queue.qsize()) and not self._rest_due
+        return not self._rest_due
 
     def _gather(self) -> None:
         """On a slow disk, let those who were just answered come back: a fuller group costs the same sync."""

@@ -11,7 +11,7 @@ from holdfast.core import strict_json
 JSON = "application/json"
 JSON_TYPE = (b"content-type", JSON.encode())
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
 
 
 class Answer(NamedTuple):
@@ -28,7 +28,7 @@ class JsonAnswer(Response):
 
     def render(self, content: bytes) -> bytes:
         """The line, with its end: a shell's prompt comes after it, not beside it."""
-        return content + b"\n"
+        return content if content.endswith(b"\n") else content + b"\n"
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
         """The length, the type, and what is given."""
@@ -40,7 +40,7 @@ class JsonAnswer(Response):
 
 def answer_of(value: Any) -> Answer:
     """The value as the body of an answer."""
-    return Answer(_encode(value))
+    return Answer(_encoder.encode(value))
 
 
 def answered(answer: Answer) -> Response:
@@ -50,7 +50,7 @@ def answered(answer: Answer) -> Response:
 
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """The value as a JSON answer."""
-    return JsonAnswer(_encode(value), status, headers)
+    return JsonAnswer(_encoder.encode_lines((value,)), status, headers)  # with its end, not copied to get one
 
 
 def document(value: Any) -> msgspec.Raw:

@@ -2,11 +2,12 @@
 
 Nothing of a body is dropped: a member that its type does not have is refused, except that an action or a response
 without `details` keeps such members as its details. A large body is parsed on a thread of its own, so that nobody else
-waits for it.
+waits for it; one that is larger still is checked by another process first.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from enum import Enum
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,14 +15,16 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.types import Receive
 
-from holdfast.core import strict_json
-from holdfast.core.errors import InvalidInput, InvalidJson, TooLarge
+from holdfast.core import json_batch, large_json, strict_json
+from holdfast.core.errors import InvalidInput, TooLarge
+from holdfast.core.json_batch import BLANK
+from holdfast.core.large_json import LARGE_JSON
+from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.unknown import unknown_member
 from holdfast.gateway.wire.sessions import NewAction, NewResponse
 from holdfast.store.prepare import MAX_EVENTS
 
 LARGE = 128 * 1024
-BLANK = b" \t\r\n"
 MAX_LINES = 2 * MAX_EVENTS
 """Of a batch: blank ones are allowed, but not any number."""
 NO_PARAMS = QueryParams()
@@ -39,20 +42,33 @@ class _Typed(msgspec.Struct, gc=False):
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
-_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _typed = msgspec.json.Decoder(list[_Typed]).decode
 DECODERS: dict[Any, Callable[[bytes], Any]] = {
     shape: msgspec.json.Decoder(shape).decode for shape in (NewAction, NewResponse)
 }
 
 
-async def read_body(request: Request, parse: Callable[[bytes], Result]) -> Result:
+class Use(Enum):
+    """What becomes of a body."""
+
+    VALUES = "all of it becomes values, of which it may not have too many"
+    OUTLINE = "its members are read, and what is in them is kept as it came"
+    BATCH = "the same for each of several"
+
+
+async def read_body(request: Request, parse: Callable[[bytes], Result], use: Use = Use.VALUES) -> Result:
     """What `parse` makes of the request's body."""
     raw = await whole_body(request.receive)
     if len(raw) <= LARGE:
         return parse(raw)
-    strict_json.check_count(raw)
-    return await asyncio.to_thread(parse, raw)
+    if len(raw) <= large_json.LARGE:
+        return await asyncio.to_thread(parse, raw)
+    if use is Use.BATCH:
+        await asyncio.to_thread(_check_number, raw)
+    number = await LARGE_JSON.check(raw, store_of(request).tenant, batch=use is Use.BATCH)
+    if use is Use.VALUES:
+        large_json.check_values(number)
+    return await asyncio.to_thread(lambda: parse(strict_json.Checked(raw)))
 
 
 async def whole_body(receive: Receive) -> bytes:
@@ -80,15 +96,11 @@ def parse_response(raw: bytes) -> NewResponse:
 
 def parse_actions(raw: bytes) -> list[NewAction]:
     """The body of a batch: a JSON array, or one action per line; TooLarge if there are more than one append takes."""
-    if raw.lstrip(BLANK).startswith(b"["):
-        if raw.count(b",") >= MAX_EVENTS:
-            _check_number(raw)
-        return [_at(f"item {number}", item) for number, item in enumerate(_items(raw), 1)]
-    if raw.count(b"\n") > MAX_LINES:
-        raise TooLarge(f"a batch of more than {MAX_LINES} lines", limit=MAX_LINES)
-    lines = [(number, line) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip(BLANK)]
-    _check_few(len(lines))
-    return [_at(f"line {number}", line) for number, line in lines]
+    _check_number(raw)
+    texts = json_batch.texts(raw)
+    _check_few(len(texts))
+    checked = isinstance(raw, strict_json.Checked)
+    return [_at(place, strict_json.Checked(text) if checked else text) for place, text in texts]
 
 
 def parse_into(shape: type[Shape]) -> Callable[[bytes], Shape]:
@@ -129,10 +141,10 @@ def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
 
 
 def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entry:
-    value = strict_json.parse(raw)
+    there = _names(raw)
     own, details = raw, b"{}"
     try:
-        if isinstance(value, dict) and "details" not in value:
+        if there is not None and "details" not in there:
             known, members = shape.__struct_encode_fields__, _members(raw)
             ours = {name: found for name, found in members.items() if name in known}
             others = {name: found for name, found in members.items() if name not in known}
@@ -145,6 +157,14 @@ def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entr
     return found
 
 
+def _names(raw: bytes) -> Container[str] | None:
+    """The members that a body has, if it is an object; of one that was checked before, nothing more is read."""
+    if isinstance(raw, strict_json.Checked):
+        return _members(raw) if raw.lstrip(BLANK).startswith(b"{") else None
+    value = strict_json.parse(raw)
+    return value if isinstance(value, dict) else None
+
+
 def _at(where: str, raw: bytes) -> NewAction:
     try:
         return parse_action(raw)
@@ -153,24 +173,20 @@ def _at(where: str, raw: bytes) -> NewAction:
 
 
 def _check_number(raw: bytes) -> None:
-    """Count what may be many items, keeping as little of them as can be; what is not JSON is found out later."""
-    try:
-        number = len(_typed(raw))
-    except msgspec.ValidationError as error:
-        raise InvalidInput(f"not a batch of actions: {error}") from None
-    except (msgspec.DecodeError, RecursionError):
-        return
-    _check_few(number)
+    """TooLarge if a batch is of too many, of which as little as can be is kept to count them."""
+    if not json_batch.is_array(raw):
+        if raw.count(b"\n") > MAX_LINES:
+            raise TooLarge(f"a batch of more than {MAX_LINES} lines", limit=MAX_LINES)
+    elif raw.count(b",") >= MAX_EVENTS:
+        try:
+            number = len(_typed(raw))
+        except msgspec.ValidationError as error:
+            raise InvalidInput(f"not a batch of actions: {error}") from None
+        except (msgspec.DecodeError, RecursionError):
+            return  # what is not JSON is found out later
+        _check_few(number)
 
 
 def _check_few(number: int) -> None:
     if number > MAX_EVENTS:
         raise TooLarge(f"{number} actions in one batch", limit=MAX_EVENTS)
-
-
-def _items(raw: bytes) -> list[bytes]:
-    try:
-        return [bytes(item) for item in _array(raw)]
-    except (msgspec.DecodeError, RecursionError) as error:
-        strict_json.parse(raw)  # says which rule the array breaks
-        raise InvalidJson(f"not JSON: {error}", reason="syntax") from None

@@ -34,6 +34,7 @@ from holdfast.gateway.live.feeds import (
 )
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.store import Store
+from holdfast.store.portable.lines import breaks_line
 
 LAST_EVENT_ID = "last-event-id"
 RETRY_MS = 1_000
@@ -162,5 +163,7 @@ def event(kind: str, data: bytes, place: int | str | None = None) -> bytes:
     lines = [f"event: {' '.join(kind.split())}".encode()]
     if place is not None:
         lines.append(f"id: {place}".encode())
-    lines += [b"data: " + line for line in data.splitlines()]
-    return b"\n".join(lines) + b"\n\n"
+    if breaks_line(data):
+        lines += [b"data: " + line for line in data.splitlines()]
+        return b"\n".join((*lines, b"", b""))
+    return b"".join((b"\n".join(lines), b"\ndata: ", data, b"\n\n"))

@@ -15,7 +15,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.answers import json_answer
-from holdfast.gateway.api.body import parse_action, parse_actions, parse_response, query_parser, read_body
+from holdfast.gateway.api.body import Use, parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.api.operation import Operation
 from holdfast.gateway.api.parameters import check_callers_key, milliseconds
 from holdfast.gateway.routes import window
@@ -90,14 +90,22 @@ class Actions:
     async def append(self, request: Request) -> Response:
         """Append one action."""
         query = _write_query(request)
-        body = await read_body(request, parse_action)
-        return await self._append_one(request, new_event(body, _key(request, body)), body.expected_seq, query)
+
+        def parse(raw: bytes) -> tuple[NewEvent, int | None]:
+            body = parse_action(raw)
+            return new_event(body, _key(request, body)), body.expected_seq
+
+        return await self._append_one(request, *await read_body(request, parse, Use.OUTLINE), query)
 
     async def append_response(self, request: Request) -> Response:
         """Append one response."""
         query = _write_query(request)
-        body = await read_body(request, parse_response)
-        return await self._append_one(request, response_event(body, _key(request, body)), body.expected_seq, query)
+
+        def parse(raw: bytes) -> tuple[NewEvent, int | None]:
+            body = parse_response(raw)
+            return response_event(body, _key(request, body)), body.expected_seq
+
+        return await self._append_one(request, *await read_body(request, parse, Use.OUTLINE), query)
 
     async def _append_one(
         self, request: Request, event: NewEvent, expected_seq: int | None, query: WriteQuery
@@ -110,17 +118,17 @@ class Actions:
     async def append_batch(self, request: Request) -> Response:
         """Append the actions of a batch in one write."""
         query = _batch_query(request)
-        bodies = await read_body(request, parse_actions)
         key = request.headers.get(IDEMPOTENCY_KEY)
-        key = check_callers_key(key) if key else None
-        done = await append_batch(
-            store_of(request),
-            request.path_params["session_id"],
-            keyed(bodies, key),
-            Batch(key, expectation(bodies, query.expected_seq), query.create),
-        )
+
+        def parse(raw: bytes) -> tuple[list[NewEvent], Batch]:
+            bodies = parse_actions(raw)
+            checked = check_callers_key(key) if key else None
+            return keyed(bodies, checked), Batch(checked, expectation(bodies, query.expected_seq), query.create)
+
+        events, batch = await read_body(request, parse, Use.BATCH)
+        done = await append_batch(store_of(request), request.path_params["session_id"], events, batch)
         written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
-        return json_answer(written, 200 if done.replayed == len(bodies) else 201)
+        return json_answer(written, 200 if done.replayed == len(events) else 201)
 
     async def read(self, request: Request) -> Response:
         """Read a window of actions."""

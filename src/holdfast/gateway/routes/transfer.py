@@ -15,6 +15,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.core import Event
 from holdfast.core.errors import Busy, Closing
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
@@ -23,13 +24,14 @@ from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.api.spool import spooled
 from holdfast.gateway.api.streams import Streamed, begun
+from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
 from holdfast.gateway.wire.upkeep import ImportedView
 from holdfast.store import Store
 from holdfast.store.importing import Imported
 from holdfast.store.portable import ArchiveWriter
-from holdfast.store.portable.lines import encode_event
+from holdfast.store.portable.lines import encode_event, event_parts
 
 LOG_PAGE = 250
 MOST_EXPORTS = 4
@@ -90,10 +92,24 @@ async def log_lines(store: Store, session_id: str, after: int, limit: int | None
     while after < end:
         events = (await store.stretch(session_id, after=after, before=end + 1, limit=LOG_PAGE)).events
         after = events[-1].seq
-        lines = b"".join([encode_event(event) + b"\n" for event in events])
+        pieces = _pieces(events)
         del events  # a client that takes nothing keeps what is held here
-        yield lines
-        del lines
+        while pieces:
+            yield pieces.pop()
+
+
+def _pieces(events: Sequence[Event]) -> list[bytes]:
+    """The lines of events, the last piece first: small ones together, and of a large one the payload as it is."""
+    pieces: list[bytes] = []
+    small: list[bytes] = []
+    for event in events:
+        if len(event.payload) <= PIECE:
+            small += (encode_event(event), b"\n")
+        else:
+            beginning, payload, end = event_parts(event)
+            pieces += (b"".join((*small, beginning)), payload)
+            small = [end, b"\n"]
+    return [*pieces, b"".join(small)][::-1]
 
 
 async def counted(gateway: Gateway, made: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

@@ -18,7 +18,14 @@ from holdfast.core.errors import Corrupt, HoldfastError, InvalidInput, TooLarge
 from holdfast.store.portable import members
 from holdfast.store.portable.durable import replacing
 from holdfast.store.portable.limits import DEFAULT, Limits
-from holdfast.store.portable.lines import LINE_BREAK, SessionHeader, decode_header, encode_event, encode_header, hash_of
+from holdfast.store.portable.lines import (
+    SessionHeader,
+    breaks_line,
+    decode_header,
+    encode_event,
+    encode_header,
+    hash_of,
+)
 from holdfast.store.portable.manifest import OPENING, Listed, Totals, encode_listed, encode_totals
 from holdfast.store.portable.zip_writer import IN_MEMORY, Sink, ZipWriter
 
@@ -116,7 +123,7 @@ class ArchiveWriter:
     def memory(self, line: bytes) -> None:
         """Add one memory: a JSON value without line breaks."""
         strict_json.check(line)
-        if LINE_BREAK.search(line):
+        if breaks_line(line):
             raise InvalidInput("a memory with a line break cannot be a line")
         if self._open != members.MEMORIES:
             self._begin(members.MEMORIES)

@@ -21,7 +21,6 @@ from holdfast.store.prepare import LAST_MS, MAX_PAYLOAD
 
 MAX_SEQ = 2**63 - 1
 HASH = re.compile(r"[0-9a-f]{64}\Z")
-LINE_BREAK = re.compile(rb"[\r\n]")
 
 PAYLOAD = b',"payload":'
 TEXT = b',"payloadText":'
@@ -115,11 +114,21 @@ def decode_header(line: bytes) -> SessionHeader:
 
 def encode_event(event: Event) -> bytes:
     """The event's line, without the line's end."""
+    return b"".join(event_parts(event))
+
+
+def event_parts(event: Event) -> tuple[bytes, bytes, bytes]:
+    """The same in parts that follow one another: a large payload is one of them, as it is."""
     if event.erased is not None:
-        return _beginning(event) + ERASED + _encode(event.erased.hex()) + b"}"
-    if LINE_BREAK.search(event.payload):
-        return _beginning(event) + TEXT + _encode(event.payload.decode()) + b"}"
-    return _beginning(event) + PAYLOAD + event.payload + b"}"
+        return _beginning(event) + ERASED, _encode(event.erased.hex()), b"}"
+    if breaks_line(event.payload):
+        return _beginning(event) + TEXT, _encode(event.payload.decode()), b"}"
+    return _beginning(event) + PAYLOAD, event.payload, b"}"
+
+
+def breaks_line(text: bytes) -> bool:
+    """Whether it has what ends a line."""
+    return b"\n" in text or b"\r" in text
 
 
 def decode_event(line: bytes) -> Event:
@@ -143,7 +152,7 @@ def decode_event(line: bytes) -> Event:
         erased = hash_of(_text(rest, ERASED))
     elif rest.startswith(TEXT):
         payload = _text(rest, TEXT).encode()
-        if not LINE_BREAK.search(payload):
+        if not breaks_line(payload):
             raise InvalidInput("a payload without a line break must not be written as payloadText")
     elif rest.startswith(PAYLOAD):
         payload = rest[len(PAYLOAD) :]

@@ -1,0 +1,172 @@
+"""Large JSON is checked by another process, so that nobody waits for it.
+
+What parses JSON keeps the interpreter until it is done: half a second for 15 MB of small members, in which no other
+request goes on. So a body of more than a megabyte is first read elsewhere, by the same rules, and only its outline is
+read here. Each owner has one text at a time there, and owners take turns. The process begins when it is first needed
+and ends when it has had nothing to do for a while, or with this one. Where none can be begun, the text is checked here.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import pickle
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO
+from weakref import WeakValueDictionary
+
+from holdfast.core import json_batch, strict_json
+from holdfast.core.errors import InvalidJson, TooLarge
+
+LARGE = 1024 * 1024
+"""Bytes of what is checked elsewhere."""
+MAX_VALUES = 250_000
+"""Of a large text that becomes values here: to make more of them takes too long."""
+IDLE_SECONDS = 30.0
+_HEAD = struct.Struct("!Q?")
+"""How long a message is, and whether it is a batch."""
+
+Verdict = int | InvalidJson | TooLarge
+"""How many values a text has, or why it is refused."""
+
+
+class LargeJson:
+    """The process, and whose turn it is; used from any number of loops."""
+
+    def __init__(self, command: tuple[str, ...] = (sys.executable, "-P", "-m", "holdfast.core.large_json")) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asking = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "holdfast-json")
+        self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, raw: bytes, owner: str, *, batch: bool = False) -> int:
+        """How many values the JSON, or each of a batch, has; InvalidJson or TooLarge if it is not what we keep."""
+        loop = asyncio.get_running_loop()
+        name = (id(loop), owner)
+        turn = self._turns.get(name)
+        if turn is None:
+            turn = self._turns[name] = asyncio.Lock()
+        async with turn:
+            verdict = await loop.run_in_executor(self._thread, self._verdict, raw, batch)
+        if isinstance(verdict, int):
+            return verdict
+        raise verdict
+
+    def close(self) -> None:
+        """End the process."""
+        with self._asking:
+            self._end()
+
+    def _verdict(self, raw: bytes, batch: bool) -> Verdict:
+        with self._asking:
+            for _ in range(2):  # it may have ended a moment ago, for it had nothing to do
+                try:
+                    return self._ask(raw, batch)
+                except (OSError, EOFError):
+                    self._end()
+        return judge(raw, batch)
+
+    def _ask(self, raw: bytes, batch: bool) -> Verdict:
+        process = self._process or subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd="/"
+        )
+        self._process = process
+        assert process.stdin is not None and process.stdout is not None
+        for piece in (_HEAD.pack(len(raw), batch), raw):
+            left = memoryview(piece)
+            while left:
+                left = left[process.stdin.write(left) :]
+        verdict: Verdict = pickle.loads(_message(process.stdout)[0])
+        return verdict
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(OSError):
+                process.kill()
+            process.communicate()
+
+
+def judge(raw: bytes, batch: bool) -> Verdict:
+    """How many values a text has, or all of a batch together; or why it is refused."""
+    try:
+        strict_json.check_count(raw)
+        if not batch:
+            return _values(strict_json.parse(raw))
+        return sum(_values(_item(text)) for text in json_batch.texts(raw))
+    except (InvalidJson, TooLarge) as refusal:
+        return refusal
+
+
+def _item(text: json_batch.Text) -> Any:
+    try:
+        return strict_json.parse(text.raw)
+    except InvalidJson as error:
+        raise InvalidJson(f"{text.place}: {error.message}", hint=error.hint, **error.details) from None
+
+
+def check_values(number: int) -> None:
+    """TooLarge if a text has more values than may be made of it."""
+    if number > MAX_VALUES:
+        raise TooLarge(
+            f"the body has {number} values",
+            hint="send it in several requests, as an action's details, or as an attachment",
+            limit=MAX_VALUES,
+        )
+
+
+def serve(asked: BinaryIO, answers: BinaryIO) -> None:
+    """Judge texts, each with its length before it, until nobody asks any more."""
+    while select.select([asked], [], [], IDLE_SECONDS)[0]:
+        try:
+            raw, batch = _message(asked)
+        except EOFError:
+            return
+        verdict = pickle.dumps(judge(raw, batch))
+        answers.write(_HEAD.pack(len(verdict), False) + verdict)
+        del raw
+
+
+def _message(stream: Any) -> tuple[bytes, bool]:
+    size, batch = _HEAD.unpack(_exactly(stream, _HEAD.size))
+    return bytes(_exactly(stream, size)), batch
+
+
+def _exactly(stream: Any, size: int) -> bytearray:
+    data = bytearray(size)
+    left = memoryview(data)
+    while left:
+        number = stream.readinto(left)
+        if not number:
+            raise EOFError
+        left = left[number:]
+    return data
+
+
+def _values(value: Any) -> int:
+    """Every value within one, and itself."""
+    number = 0
+    left = [value]
+    while left:
+        number += 1
+        found = left.pop()
+        if isinstance(found, dict):
+            left += found.values()
+        elif isinstance(found, list):
+            left += found
+    return number
+
+
+LARGE_JSON = LargeJson()
+atexit.register(LARGE_JSON.close)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to every process; ours ends with its owner
+    with open(0, "rb", buffering=0) as asked, open(1, "wb", buffering=0) as answers:
+        serve(asked, answers)
