@@ -79,7 +79,7 @@ class Tx(Protocol):
     """One open transaction."""
 
     rerun: bool
-    """Whether an earlier run of this write may have been committed."""
+    """Whether an earlier run of this write may have been committed; a write that finds that it was not says so here."""
     recorded: list[Recorded]
     """The events this write has appended; dropped when it is rolled back."""
     changed: bool
@@ -127,6 +127,8 @@ class Damage(Enum):
 
     NONE = "nothing was written, and the connection goes on"
     DISCONNECTED = "the connection is gone; what was not yet committed was not written"
+    FROZEN = "the same, because this process stood still in the middle and others could not wait"
+    UNSURE = "it was committed, and the server warned that this may not last; the connection goes on"
     FATAL = "durability can no longer be promised: stop acknowledging"
 
 

@@ -1,10 +1,10 @@
 """A lane: a thread with one connection that runs writes and commits them in groups.
 
-A caller's write is acknowledged only after the commit that holds it. One write's refusal takes back that write
-alone; a database error takes back the group, and its members run again one by one. A cancelled caller gives up
-waiting, not the write. After a failed fsync, when the database stays away, or when another server has taken the store
-over, the lane says so and acknowledges nothing more. While nobody comes it does its chores, a step at a time, so that a
-write waits for one step at most.
+A caller's write is acknowledged only after the commit that holds it (`group`). When a group was taken back or its
+connection lost, its members run again one by one (`rescue`). A cancelled caller gives up waiting, not the write. After
+a failed fsync, when the database stays away, or when another server has taken the store over, the lane says so and
+acknowledges nothing more. While nobody comes it does its chores, a step at a time, so that a write waits for one step
+at most.
 """
 
 import asyncio
@@ -15,26 +15,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from holdfast.core.errors import (
-    Busy,
-    Closing,
-    HoldfastError,
-    OutcomeUnknown,
-    StoreFailed,
-    StoreInUse,
-    StoreUnavailable,
-)
+from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
 from holdfast.store.chores import MAKES_ROOM, Chore, Chores
-from holdfast.store.engine import Damage, Recorded, Tx, Writer
+from holdfast.store.engine import Recorded, Tx, Writer
+from holdfast.store.group import Groups, Lost, Write
+from holdfast.store.rescue import Rescue
 from holdfast.store.tally import Tally
 
 MAX_WRITES = 256
 MAX_WEIGHT = 2_000
-MAX_SECONDS = 0.010
 MAX_QUEUED = 10_000
 IDLE_SECONDS = 0.1
 BUSY_CHORE_SECONDS = 2.0
@@ -42,37 +34,8 @@ LOOK_SECONDS = 5.0
 SLOW_COMMIT_SECONDS = 0.001
 MAX_GATHER_SECONDS = 0.005
 LONG_GROUP_SECONDS = 0.020
-RECONNECT_SECONDS = 10.0
 
 log = logging.getLogger("holdfast.store")
-
-
-@dataclass(slots=True, eq=False)
-class Write:
-    """One caller's write on its way through a lane."""
-
-    run: Callable[[Tx], Any]
-    locks: Sequence[str]
-    weight: int
-    makes_room: bool
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
-    rerun: bool = False
-    result: Any = None
-    error: BaseException | None = None
-    recorded: list[Recorded] = field(default_factory=list)
-
-
-class _Spoiled(Exception):
-    """A write was refused after it had changed something: the group must run again with savepoints."""
-
-
-class _Lost(Exception):
-    """The connection went; `unknown` if that was while committing."""
-
-    def __init__(self, error: Exception, *, unknown: bool) -> None:
-        self.error = error
-        self.unknown = unknown
 
 
 class Lane:
@@ -85,23 +48,35 @@ class Lane:
         published: Callable[[list[Recorded]], None],
         chores: Sequence[Chore] = (),
     ) -> None:
-        self.commits = 0
         self.waiting = 0
-        self.tally = Tally()
-        self.failure: HoldfastError | None = None
         self._writer = writer
+        self._groups = Groups(writer)
+        self._rescue = Rescue(self._groups, self._settle, lambda: self._closing)
         self._published = published
         self._chores = Chores(chores)
         self._queue: SimpleQueue[Write | None] = SimpleQueue()
         self._closing = False
         self._ended = False
-        self._commit_seconds = 0.0
-        self._answered = 0
         self._next_chore = 0.0
         self._rest_due = False
         self._in_hand: list[Write] = []
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
+
+    @property
+    def commits(self) -> int:
+        """How many transactions it has committed."""
+        return self._groups.commits
+
+    @property
+    def tally(self) -> Tally:
+        """What it has done since it began."""
+        return self._groups.tally
+
+    @property
+    def failure(self) -> HoldfastError | None:
+        """Why it acknowledges nothing more, or None."""
+        return self._groups.failure
 
     async def submit(
         self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
@@ -135,7 +110,7 @@ class Lane:
         stop = False
         try:
             self._do_chores()
-            while not (stop and not pending):
+            while pending or self._rescue.suspects or not stop:
                 self._gather()
                 stop = self._fill(pending) or stop
                 batch = self._next_batch(pending)
@@ -147,9 +122,10 @@ class Lane:
                     if self._may_rest(time.monotonic() - began, pending):
                         self._rest(idle=False)
                         self._do_one_chore_in_a_while()
+                self._rescue.try_suspect()
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
-            self.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
+            self._groups.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
         finally:
             self._refuse_rest(pending)
             self._writer.close()
@@ -161,16 +137,17 @@ class Lane:
 
     def _gather(self) -> None:
         """On a slow disk, let those who were just answered come back: a fuller group costs the same sync."""
-        if self._commit_seconds < SLOW_COMMIT_SECONDS or self._answered < 2:
+        seconds, answered = self._groups.commit_seconds, self._groups.last_size
+        if seconds < SLOW_COMMIT_SECONDS or answered < 2:
             return
-        deadline = time.monotonic() + min(self._commit_seconds / 2, MAX_GATHER_SECONDS)
-        while self._queue.qsize() < self._answered and time.monotonic() < deadline:
+        deadline = time.monotonic() + min(seconds / 2, MAX_GATHER_SECONDS)
+        while self._queue.qsize() < answered and time.monotonic() < deadline:
             time.sleep(0.0002)
 
     def _fill(self, pending: deque[Write]) -> bool:
         """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
         try:
-            item = self._wait() if not pending else self._queue.get_nowait()
+            item = self._queue.get_nowait() if pending or self._rescue.suspects else self._wait()
             while True:
                 if item is None:
                     return True
@@ -223,7 +200,7 @@ class Lane:
             if tx.changed:
                 committing = True
                 writer.commit()
-                self.commits += 1
+                self._groups.commits += 1
             else:
                 writer.rollback()
         except writer.errors as error:
@@ -231,7 +208,7 @@ class Lane:
             self._end_failed_step(error, committing=committing)
         except Exception as error:
             writer.rollback()
-            self._note_failure(error)
+            self._groups.note_failure(error)
             if tx is not None:  # else room is short, which the engine says itself
                 self._chores.failed(chore, error)
         else:
@@ -242,8 +219,8 @@ class Lane:
 
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
         try:
-            self._after_error(error, committing=committing)
-        except _Lost:
+            self._groups.after_error(error, committing=committing)
+        except Lost:
             with contextlib.suppress(*self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
@@ -261,162 +238,39 @@ class Lane:
 
     def _process(self, batch: list[Write], pending: deque[Write]) -> None:
         if self.failure is not None:
-            for write in batch:
-                write.error = copy.copy(self.failure)
-            self._settle(batch)
+            self._refuse(batch, self.failure)
             return
         try:
-            done = self._commit_group(batch)
+            done = self._groups.commit(batch)
             pending.extendleft(reversed(batch[done:]))
             self._settle(batch[:done])
-        except _Lost as lost:
-            self._rescue(batch, lost)
+        except Lost as lost:
+            self._rescue.after_loss(batch, lost)
         except HoldfastError as refusal:
-            self._note_failure(refusal)
-            for write in batch:
-                write.error = copy.copy(refusal)
-            self._settle(batch)
+            self._groups.note_failure(refusal)
+            self._refuse(batch, refusal)
         except self._writer.errors as error:
             if len(batch) == 1 and self.failure is None:
-                batch[0].error = self._writer.explain(error)
-                self._settle(batch)
+                self._refuse(batch, self._writer.explain(error))
             else:
-                self._run_one_by_one(batch)
+                self._rescue.run_each(batch)
 
-    def _commit_group(self, batch: list[Write], *, cautious: bool = False, guarded: bool = False) -> int:
-        """Run and commit as many of the batch as fit the time; returns how many that were.
-
-        Savepoints are rarely needed, since nearly every refusal comes before the first change: a group runs without
-        them, and once more with them (`guarded`) if a refusal came late.
-        """
-        writer = self._writer
-        locks = batch[0].locks if len(batch) == 1 else [name for write in batch for name in write.locks]
-        committing = False
-        done = 0
-        # Time at work, not time that passed: a lane that waits for the interpreter lock must not commit crumbs.
-        deadline = time.thread_time() + MAX_SECONDS
-        try:
-            tx = writer.begin(locks, cautious=cautious, makes_room=batch[0].makes_room)
-            if len(batch) == 1:
-                if not self._attempt(tx, batch[0]):
-                    writer.rollback()
-                    return 1
-                done = 1
-            else:
-                for write in batch:
-                    self._run_beside_others(tx, write, guarded=guarded)
-                    done += 1
-                    if time.thread_time() > deadline:
-                        break
-            committing = True
-            began = time.monotonic()
-            writer.commit()
-            self._commit_seconds = time.monotonic() - began
-            self._answered = done
-            self.tally.committed(done, self._commit_seconds)
-        except _Spoiled:
-            writer.rollback()
-            return self._commit_group(batch, guarded=True)
-        except writer.errors as error:
-            self._after_error(error, committing=committing)
-            raise
-        self.commits += 1
-        return done
-
-    def _run_beside_others(self, tx: Tx, write: Write, *, guarded: bool) -> None:
-        if guarded:
-            self._writer.savepoint()
-        if self._attempt(tx, write):
-            if guarded:
-                self._writer.release()
-        elif guarded:
-            self._writer.undo()
-        elif tx.changed:
-            raise _Spoiled
-
-    def _attempt(self, tx: Tx, write: Write) -> bool:
-        """Run a write; False if it was refused, for whatever reason but a database error."""
-        tx.recorded = write.recorded = []
-        tx.rerun, tx.changed, write.error = write.rerun, False, None
-        try:
-            write.result = write.run(tx)
-        except self._writer.errors:
-            raise
-        except Exception as refusal:
-            write.error, write.recorded = refusal, []
-            if isinstance(refusal, HoldfastError):
-                refusal.__traceback__ = None  # it was foreseen, and the trace would lead back to the write
-            return False
-        return True
-
-    def _after_error(self, error: Exception, *, committing: bool) -> None:
-        damage = self._writer.damage(error, committing=committing)
-        if damage is Damage.DISCONNECTED:
-            raise _Lost(error, unknown=committing) from error
-        if damage is Damage.FATAL:
-            log.critical("the store stops acknowledging: %s", error)
-            self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
-        self._writer.rollback()
-
-    def _note_failure(self, error: Exception) -> None:
-        """Acknowledge nothing more if the engine says, in its own words, that it cannot go on."""
-        if isinstance(error, (StoreFailed, StoreInUse)) and self.failure is None:
-            log.critical("the store stops acknowledging: %s", error)
-            self.failure = error
+    def _refuse(self, batch: Sequence[Write], error: HoldfastError) -> None:
+        for write in batch:
+            write.fail(copy.copy(error))
+        self._settle(batch)
 
     def _rest(self, *, idle: bool) -> None:
         try:
             self._writer.rest(idle=idle)
         except HoldfastError as error:
-            self._note_failure(error)
+            self._groups.note_failure(error)
         except self._writer.errors as error:
-            self._after_error(error, committing=True)
+            self._groups.after_error(error, committing=True)
 
-    def _run_one_by_one(self, batch: list[Write]) -> None:
-        for index, write in enumerate(batch):
-            if self.failure is not None:
-                write.error = OutcomeUnknown(f"the store failed while this was being written: {self.failure.message}")
-                self._settle([write])
-                continue
-            write.error = None
-            try:
-                self._commit_group([write], cautious=True)
-            except _Lost as lost:
-                self._rescue(batch[index:], lost)
-                return
-            except HoldfastError as refusal:
-                self._note_failure(refusal)
-                write.error = refusal
-            except self._writer.errors as error:
-                write.error = self._writer.explain(error)
-            self._settle([write])
-
-    def _rescue(self, batch: list[Write], lost: _Lost) -> None:
-        """Reconnect and run the batch again; event ids make a write that had been committed a replay."""
-        for write in batch:
-            write.rerun = write.rerun or lost.unknown
-        deadline = time.monotonic() + RECONNECT_SECONDS
-        pause = 0.05
-        while not self._closing or pause < 0.5:
-            try:
-                self._writer.reconnect()
-            except self._writer.errors as error:
-                if time.monotonic() > deadline:
-                    lost.error = error
-                    break
-                time.sleep(pause)
-                pause = min(pause * 2, 1.0)
-            else:
-                self._run_one_by_one(batch)
-                return
-        for write in batch:
-            text = f"the database went away and did not come back: {lost.error}"
-            write.error = OutcomeUnknown(text) if write.rerun else StoreUnavailable(text)
-        self._settle(batch)
-
-    def _settle(self, batch: list[Write]) -> None:
+    def _settle(self, batch: Sequence[Write]) -> None:
         """Acknowledge: one call per loop, then tell the feeds."""
-        recorded = [entry for write in batch if write.error is None for entry in write.recorded]
+        recorded = [entry for write in batch for entry in write.recorded]
         self._count(batch, len(recorded))
         by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
         for write in batch:
@@ -429,7 +283,7 @@ class Lane:
         if recorded:
             self._published(recorded)
 
-    def _count(self, batch: list[Write], events: int) -> None:
+    def _count(self, batch: Sequence[Write], events: int) -> None:
         self.tally.events += events
         for write in batch:
             if isinstance(write.error, HoldfastError) and write.error.status >= 500:
@@ -448,7 +302,7 @@ class Lane:
     def _refuse_rest(self, pending: deque[Write]) -> None:
         """Nobody may wait for ever on a lane that has ended."""
         self._ended = True
-        left = [*self._in_hand, *pending]
+        left = list(dict.fromkeys([*self._in_hand, *self._rescue.suspects, *pending]))
         while True:
             try:
                 item = self._queue.get_nowait()
@@ -459,6 +313,6 @@ class Lane:
         for write in left:
             unsure = write in self._in_hand
             text = self.failure.message if self.failure else "the store is closing"
-            write.error = OutcomeUnknown(text) if unsure else Closing(text)
+            write.fail(OutcomeUnknown(text) if unsure else Closing(text))
         if left:
             self._settle(left)

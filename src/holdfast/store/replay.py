@@ -41,6 +41,7 @@ def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Kn
     named = [event.event_id for event in events if event.named or tx.rerun]
     keyed = [event.idempotency_key for event in events if event.idempotency_key is not None]
     by_id = {known.event_id: known for known in look_up(tx, head, "event_id", named)}
+    tx.rerun = tx.rerun and bool(by_id)  # whoever has the session's lock and finds none of its events wrote nothing
     by_key = {known.idempotency_key: known for known in look_up(tx, head, "idempotency_key", keyed)}
     found: dict[int, Known] = {}
     for index, event in enumerate(events):
@@ -62,6 +63,7 @@ def known_before(tx: Tx, head: Head, event: Prepared) -> Known | None:
         if found:
             return found[0]
     found = look_up(tx, head, "event_id", [event.event_id]) if tx.rerun else []
+    tx.rerun = tx.rerun and bool(found)
     return found[0] if found else None
 
 

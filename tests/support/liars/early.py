@@ -4,7 +4,8 @@ import time
 from collections import deque
 
 from holdfast.cli import main
-from holdfast.store.lane import Lane, Write
+from holdfast.store.group import Write
+from holdfast.store.lane import Lane
 
 WHILE_IT_COULD_DIE = 0.1
 
@@ -13,7 +14,7 @@ def acknowledge_and_commit(lane: Lane, batch: list[Write], pending: deque[Write]
     """Run the writes, answer, wait, and only then commit."""
     tx = lane._writer.begin([name for write in batch for name in write.locks], cautious=True, makes_room=False)
     for write in batch:
-        lane._attempt(tx, write)
+        lane._groups.attempt(tx, write)
     lane._settle(batch)
     time.sleep(WHILE_IT_COULD_DIE)
     lane._writer.commit()

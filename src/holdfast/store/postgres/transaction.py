@@ -2,6 +2,9 @@
 
 A group of writes is pipelined: statements whose results nobody needs are sent without waiting. An error then shows
 late, so a group that meets one is taken back whole and its members run again cautiously, one statement at a time.
+
+A commit is durable when the server says so without a warning, and a group that changes nothing, such as a retry, is
+acknowledged only when whatever it saw is as durable: where there is a synchronous standby, that means there as well.
 """
 
 import contextlib
@@ -27,18 +30,25 @@ from holdfast.store.postgres.connection import (
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
 CANCEL_SECONDS = 2.0
+WAIT_FOR_STANDBY = """
+    SELECT pg_logical_emit_message(true, 'holdfast', '') WHERE current_setting('synchronous_standby_names') <> ''"""
+"""Makes a transaction that changes nothing one whose commit waits for the standby."""
+ABOUT_NUMBERS = ("varsup.c", "multixact.c")
+"""Where the server's warnings come from that its transaction ids run out: they are not about this commit."""
 NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 
 class PostgresTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "changed", "recorded", "rerun")
+    __slots__ = ("_connection", "changed", "recorded", "rerun", "wrote")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.rerun = False
         self.changed = False
+        self.wrote = False
+        """Whether any write of the transaction has changed anything."""
         self.recorded: list[Recorded] = []
 
     def one(self, sql: str, *args: Any) -> Row | None:
@@ -51,18 +61,18 @@ class PostgresTx:
 
     def run(self, sql: str, *args: Any) -> None:
         """Change rows; nothing comes back."""
-        self.changed = True
+        self.changed = self.wrote = True
         self._connection.execute(dollars(sql), args)
 
     def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
         """One statement that makes all the changes."""
-        self.changed = True
+        self.changed = self.wrote = True
         sql = together(tuple((sql, len(args)) for sql, args in changes))
         self._connection.execute(sql, [value for _, args in changes for value in args])
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
-        self.changed = True
+        self.changed = self.wrote = True
         with self._connection.cursor() as cursor:
             cursor.executemany(dollars(sql), rows)
 
@@ -84,6 +94,10 @@ class PostgresTx:
         return self.one(TRY_LOCK, lock_number(name)) == (True,)
 
 
+class WarnedCommit(psycopg.OperationalError):
+    """The server committed, and warned."""
+
+
 class PostgresWriter:
     """A lane's connection."""
 
@@ -91,7 +105,9 @@ class PostgresWriter:
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
-        self._connection = connect()
+        self._warnings: list[str] = []
+        self._connection = self._listened_to(connect())
+        self._tx = PostgresTx(self._connection)
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
 
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
@@ -101,11 +117,12 @@ class PostgresWriter:
         if not cautious:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
+        self._warnings.clear()
         self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        tx = PostgresTx(self._connection)
+        self._tx = PostgresTx(self._connection)
         if locks:
-            tx.run(LOCK, sorted({lock_number(name) for name in locks}))
-        return tx
+            self._connection.execute(dollars(LOCK), (sorted({lock_number(name) for name in locks}),))
+        return self._tx
 
     def savepoint(self) -> None:
         """Mark the place that `undo` returns to."""
@@ -122,10 +139,14 @@ class PostgresWriter:
 
     def commit(self) -> None:
         """Return once the server says that it is durable."""
+        if not self._tx.wrote:
+            self._connection.execute(WAIT_FOR_STANDBY)
         done = self._connection.execute("COMMIT")
         self._leave_pipeline()
         if done.statusmessage != "COMMIT":
             raise psycopg.InternalError(f"the server answered {done.statusmessage} to COMMIT")
+        if self._warnings:
+            raise WarnedCommit("; ".join(self._warnings))
 
     def rollback(self) -> None:
         """Take back everything since `begin`; an aborted pipeline swallows ROLLBACK, so leave it first."""
@@ -137,6 +158,8 @@ class PostgresWriter:
 
     def damage(self, error: Exception, *, committing: bool) -> Damage:
         """A lost connection leaves a commit's outcome unknown; what the server itself refused, it rolled back."""
+        if isinstance(error, WarnedCommit):
+            return Damage.UNSURE
         lost = self._connection.closed or self._connection.broken
         return Damage.DISCONNECTED if lost or not was_refused(error) else Damage.NONE
 
@@ -149,7 +172,7 @@ class PostgresWriter:
         with contextlib.suppress(psycopg.Error):
             self._leave_pipeline()
         self._connection.close()
-        self._connection = self._connect()
+        self._connection = self._listened_to(self._connect())
 
     def rest(self, *, idle: bool) -> None:
         """The server looks after itself."""
@@ -157,6 +180,15 @@ class PostgresWriter:
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
+
+    def _listened_to(self, connection: Connection) -> Connection:
+        connection.add_notice_handler(self._note)
+        return connection
+
+    def _note(self, notice: psycopg.errors.Diagnostic) -> None:
+        """Keep a warning; in a pipeline nobody can tell whose it is, so it counts for the commit."""
+        if notice.severity_nonlocalized == "WARNING" and notice.source_file not in ABOUT_NUMBERS:
+            self._warnings.append(notice.message_primary or "a warning without words")
 
     def _leave_pipeline(self) -> None:
         if self._pipeline is not None:
