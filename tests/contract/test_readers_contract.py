@@ -20,6 +20,7 @@ from holdfast.store import store as store_module
 from holdfast.store.callers import reading_for
 from holdfast.store.engine import Tx
 from holdfast.store.postgres import connection as postgres_connection
+from holdfast.store.postgres import database as postgres_database
 from holdfast.store.postgres import transaction as postgres_transaction
 from holdfast.store.readers import THREADS
 from holdfast.store.shares import Length
@@ -35,7 +36,7 @@ ENDLESS = {
 
 
 def limit_reads(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for module in (sqlite_transaction, postgres_connection, postgres_transaction):
+    for module in (sqlite_transaction, postgres_connection, postgres_database, postgres_transaction):
         monkeypatch.setattr(module, "READ_SECONDS", seconds)
 
 

@@ -52,6 +52,8 @@ SWITCH_SECONDS = 0.001
 FEED_GRACE_SECONDS = 1.0
 TURN_GRACE_SECONDS = 4.0
 STOP_SECONDS = 6
+LET_GO_SECONDS = FEED_GRACE_SECONDS + STOP_SECONDS
+"""When a stop no longer waits for the database, counted from its beginning."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that it is they who close it."""
 
@@ -202,8 +204,18 @@ async def _serve(
             log.info("the gateway serves", extra={"fields": {**about, "pid": os.getpid()}})
             announce(started)
 
+        last_resort = asyncio.create_task(let_go(gateway))
         await Server(app, gateway, agent, say, options.limits, options.drain_seconds).serve([listener])
         log.info("the gateway stops")
+    last_resort.cancel()
+
+
+async def let_go(gateway: Gateway) -> None:
+    """Once a stop has taken its time, wait for the database no longer."""
+    await gateway.stopping.wait()
+    await asyncio.sleep(LET_GO_SECONDS)
+    log.warning("the gateway stops without the database, which does not answer")
+    gateway.store.let_go()
 
 
 class Server(uvicorn.Server):

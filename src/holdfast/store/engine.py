@@ -261,6 +261,10 @@ class Engine(Protocol):
         """Sizes and settings for status pages."""
         ...
 
+    def let_go(self) -> None:
+        """Wait for the database no longer: whoever waits gets an error soon. For a stop that has taken too long."""
+        ...
+
     def close(self) -> None:
         """Release everything; the writers and readers are closed already."""
         ...

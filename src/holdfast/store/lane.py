@@ -99,6 +99,10 @@ class Lane:
         finally:
             del write  # a refusal's trace leads here: it must not keep the write, payload and all, that keeps it
 
+    def take_no_more(self) -> None:
+        """Refuse new writes, and try no longer to reach a database that has gone."""
+        self._closing = True
+
     def close(self) -> None:
         """Finish what is queued, then end the thread and its connection. Blocks."""
         self._closing = True

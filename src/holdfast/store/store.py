@@ -105,6 +105,12 @@ class Machinery:
                 return copy.copy(lane.failure)
         return None
 
+    def let_go(self) -> None:
+        """Wait for the database no longer."""
+        for lane in self.lanes:
+            lane.take_no_more()
+        self.engine.let_go()
+
     def close(self) -> None:
         """Finish what is queued and release everything. Blocks."""
         for lane in self.lanes:
@@ -312,6 +318,10 @@ class Store:
         """Free what other processes held: for a process that knows it is the store's only one."""
         await self.tasks.declare_all_dead()
         await arrivals.declare_all_dead(self._machinery)
+
+    def let_go(self) -> None:
+        """Wait for the database no longer: for a close that must end, whatever the database does."""
+        self._machinery.let_go()
 
     async def close(self) -> None:
         """Acknowledge what is queued, then release everything."""

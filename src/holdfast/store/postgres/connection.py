@@ -3,17 +3,14 @@
 import hashlib
 import re
 from functools import cache, lru_cache
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
-from psycopg.types.numeric import Int8Dumper
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import (
     Busy,
     Corrupt,
-    EngineRefused,
     InvalidInput,
     ReadTimeout,
     StorageFull,
@@ -21,46 +18,24 @@ from holdfast.core.errors import (
     StoreUnavailable,
 )
 from holdfast.store.engine import READ_SECONDS
+from holdfast.store.postgres.database import LOCK_WAIT, Database, ServerRefused
+from holdfast.store.postgres.pooler import HINT as POOLER
+from holdfast.store.postgres.server import Connection as Connection
 
 ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
-OLDEST_SERVER = 130000
-LOCK_WAIT = "10s"
-
-Connection = psycopg.Connection[tuple[Any, ...]]
+READ_ONLY = "25006"
+OF_A_VALUE = frozenset({"22001", "22003", "22021", "22P05"})
+"""What a value can be refused for: its length, its size, its characters. The other errors of class 22 come of a
+statement that is not the one we sent, or of a defect of ours."""
+OUT_OF_STEP = frozenset({"08P01", "26000", "42P05"})
+"""Errors of the protocol and of prepared statements: the server's session is not the one that we know."""
+NO_PRIMARY = "see which server is the primary, and whether default_transaction_read_only is on there"
+SERVER_LOG = "the database server's log says more; nothing was written"
 
 
 def connect(url: str, *, read_only: bool = False) -> Connection:
-    """A connection on which a commit is durable when it returns."""
-    connection = psycopg.connect(
-        url, autocommit=True, prepare_threshold=2, cursor_factory=psycopg.RawCursor, connect_timeout=10
-    )
-    connection.adapters.register_dumper(int, Int8Dumper)  # one statement for all sizes of integers
-    connection.execute("SET synchronous_commit = on")
-    connection.execute("SET client_encoding = 'UTF8'")
-    connection.execute(f"SET lock_timeout = '{LOCK_WAIT}'")
-    connection.execute(f"SET idle_in_transaction_session_timeout = '{LOCK_WAIT}'")
-    if read_only:
-        connection.execute("SET default_transaction_read_only = on")
-        connection.execute(f"SET statement_timeout = '{READ_SECONDS * 1000:.0f}ms'")
-    return connection
-
-
-def check_server(connection: Connection) -> str:
-    """The server's version, or EngineRefused if its settings could lose what was acknowledged."""
-    if connection.info.server_version < OLDEST_SERVER:
-        raise EngineRefused("PostgreSQL 13 or newer is needed", version=connection.info.server_version)
-    for setting in ("fsync", "full_page_writes"):
-        if _show(connection, setting) != "on":
-            raise EngineRefused(
-                f"the server runs with {setting}=off: a crash could lose acknowledged events",
-                hint=f"set {setting}=on in postgresql.conf and restart the server",
-            )
-    if _show(connection, "server_encoding") != "UTF8":
-        raise EngineRefused("the database's encoding is not UTF8", hint="create it WITH ENCODING 'UTF8'")
-    row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
-    if row is None or row[0]:
-        raise EngineRefused("the server is a read replica", hint="use the primary's address")
-    return _show(connection, "server_version").split()[0]
+    """A connection to a primary on which a commit is durable when it returns; its statements may take any time."""
+    return Database(url).connect(read_only=read_only, patient=True)
 
 
 @cache
@@ -104,6 +79,8 @@ def explain(error: Exception) -> HoldfastError:
     """A PostgreSQL error as a caller should see it."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     match error:
+        case ServerRefused():
+            return StoreUnavailable(text, hint=error.refusal.hint)
         case psycopg.errors.DiskFull():
             return StorageFull(f"the database server's disk is full ({text})")
         case psycopg.errors.LockNotAvailable():
@@ -114,26 +91,24 @@ def explain(error: Exception) -> HoldfastError:
             return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
         case psycopg.errors.DataCorrupted() | psycopg.errors.IndexCorrupted():
             return Corrupt(f"the database is damaged: {text}")
-        case psycopg.DataError():
+        case psycopg.errors.ReadOnlySqlTransaction():
+            return StoreUnavailable(f"the database server takes no writes: {text}", hint=NO_PRIMARY)
+        case psycopg.DataError() if error.sqlstate is None or error.sqlstate in OF_A_VALUE:
             return InvalidInput(f"the database cannot keep this: {text}")
-        case psycopg.OperationalError():
+        case psycopg.Error() if error.sqlstate in OUT_OF_STEP:
+            return StoreUnavailable(f"the connection to the database is out of step: {text}", hint=POOLER)
+        case psycopg.OperationalError() if not was_refused(error):
             return StoreUnavailable(f"the database cannot be reached: {text}")
         case _:
-            return StoreFailed(f"the database refused: {text}")
+            return StoreFailed(f"the database refused: {text}", hint=SERVER_LOG)
 
 
 def was_refused(error: Exception) -> bool:
     """Whether the server answered with an error, and goes on, or was not even asked because a value cannot be sent.
 
-    Anything else says nothing about what the server did.
+    Anything else says nothing about what the server did, or says that this connection is good for nothing more.
     """
     code = error.sqlstate if isinstance(error, psycopg.Error) else None
     if code is None:
         return isinstance(error, psycopg.DataError)
-    return not code.startswith(("08", "57P"))
-
-
-def _show(connection: Connection, setting: str) -> str:
-    row = connection.execute("SELECT current_setting($1)", (setting,)).fetchone()
-    assert row is not None
-    return str(row[0])
+    return not code.startswith(("08", "57P")) and code not in OUT_OF_STEP and code != READ_ONLY

@@ -1,5 +1,6 @@
 """A PostgreSQL database as an Engine."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, read_only_meta
 from holdfast.store.postgres import backup
-from holdfast.store.postgres.connection import check_server, connect, explain, lock_number, without_password
+from holdfast.store.postgres.connection import explain, lock_number, without_password
+from holdfast.store.postgres.database import Database, ServerRefused
 from holdfast.store.postgres.notices import Notices
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
@@ -43,10 +45,13 @@ class PostgresEngine:
         self.url = without_password(url)
         self._url = url
         self._read_only = read_only
-        self._notices = Notices(lambda: connect(url), TimeOrderedIds(clock)())
+        self._database = Database(url)
+        self._notices = Notices(self._database.connect, TimeOrderedIds(clock)())
+        self._figures: PostgresReader | None = None
+        self._asking = threading.Lock()
         try:
-            with connect(url, read_only=read_only) as connection:
-                self.version = check_server(connection)
+            with self._database.connect(read_only=read_only, patient=True) as connection:
+                self.version = (connection.info.parameter_status("server_version") or "").split()[0]
                 tx = PostgresTx(connection)
                 with connection.transaction():
                     if read_only:
@@ -54,6 +59,8 @@ class PostgresEngine:
                     else:
                         connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
                         self.store_id = migrate(tx, "postgres")
+        except ServerRefused as error:
+            raise error.refusal from None
         except psycopg.Error as error:
             raise explain(error) from error
 
@@ -61,11 +68,11 @@ class PostgresEngine:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(lambda: connect(self._url))
+        return PostgresWriter(self._database.connect)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(lambda: connect(self._url, read_only=True))
+        return PostgresReader(lambda: self._database.connect(read_only=True))
 
     def moment(self) -> str | None:
         """Only the server can tell."""
@@ -93,13 +100,21 @@ class PostgresEngine:
     def figures(self) -> dict[str, Any]:
         """The size, and since when the oldest open transaction that writes has kept the feed from going on."""
         try:
-            with connect(self._url, read_only=True) as connection:
-                row = connection.execute(FIGURES).fetchone()
+            with self._asking:
+                if self._figures is None:
+                    self._figures = PostgresReader(lambda: self._database.connect(read_only=True))
+                size, held = self._figures.snapshot(lambda tx: tx.one(FIGURES), lambda: False)
         except psycopg.Error as error:
             raise explain(error) from error
-        assert row is not None
-        return {"sizeBytes": row[0], "feedHeldSeconds": row[1]}
+        return {"sizeBytes": size, "feedHeldSeconds": held}
+
+    def let_go(self) -> None:
+        """Wait for the database no longer: every connection ends, and whoever waits on one gets an error."""
+        self._database.let_go()
 
     def close(self) -> None:
-        """End the notices; the writers and readers are closed already."""
+        """End what is left; the writers and readers are closed already."""
+        self._database.let_go()
         self._notices.close()
+        if self._figures is not None:
+            self._figures.close()

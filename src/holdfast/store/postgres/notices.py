@@ -17,6 +17,8 @@ from holdfast.store.postgres.connection import Connection
 
 CHANNEL = "holdfast"
 RETRY_SECONDS = 1.0
+QUIET_SECONDS = 5.0
+"""How long it hears nothing before it asks whether the server is still there: a host that vanished says nothing."""
 
 
 class Notices:
@@ -86,4 +88,5 @@ class Notices:
                     for notice in connection.notifies(timeout=0):
                         if notice.payload != self._sender:
                             heard()
-                    arrivals.select()
+                    if not arrivals.select(QUIET_SECONDS):
+                        connection.execute("SELECT 1")

@@ -134,6 +134,9 @@ class SqliteEngine:
             "shortOfRoom": self._room is not None and self._room.short,
         }
 
+    def let_go(self) -> None:
+        """A file is not waited for: SQLite's own timeout bounds each wait."""
+
     def close(self) -> None:
         """The writer and readers closed the file already."""
         self._versions.close()

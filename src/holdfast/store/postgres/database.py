@@ -1,0 +1,192 @@
+"""The way to one database: the hosts of its URL, which of them may hold the store, and a bound on every wait.
+
+Every connection is checked when it is made. The host that served last is tried first. Once a newer timeline was seen,
+connections to an older one are cut, and no new ones are made.
+"""
+
+import threading
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+
+from holdfast.core.errors import EngineRefused, HoldfastError, InvalidInput
+from holdfast.store.engine import READ_SECONDS
+from holdfast.store.postgres.pooler import refuse_shared_sessions
+from holdfast.store.postgres.server import LOOK, KnownServer, Look, check_server
+from holdfast.store.postgres.watch import STATEMENT_SECONDS, Address, Watch, WatchedConnection
+
+LOCK_WAIT = "10s"
+LET_GO_SECONDS = 0.1
+DEFAULTS = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""What a connection has unless the URL says otherwise, so that the kernel too notices a host that has gone."""
+SETTINGS = {
+    "synchronous_commit": "on",
+    "client_encoding": "UTF8",
+    "lock_timeout": LOCK_WAIT,
+    "idle_in_transaction_session_timeout": LOCK_WAIT,
+}
+
+
+class ServerRefused(psycopg.OperationalError):
+    """A server was reached, and must not hold the store; `refusal` says why."""
+
+    def __init__(self, refusal: HoldfastError) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Database:
+    """Makes connections to one database, each of which is a primary's and is watched."""
+
+    def __init__(self, url: str) -> None:
+        self._addresses = addresses_of(url)
+        self._changing = threading.Lock()
+        self._known = KnownServer()
+        self._watch = Watch(self._try_last)
+
+    def connect(self, *, read_only: bool = False, patient: bool = False) -> WatchedConnection:
+        """A connection on which a commit is durable when it returns; patient: its statements may take any time.
+
+        ServerRefused if a server was reached that must not hold the store, and no other one that may.
+        """
+        failures: list[tuple[Address, psycopg.Error]] = []
+        for address in list(self._addresses):
+            if self._watch.ended:
+                raise psycopg.OperationalError("the store is closing")
+            try:
+                connection = self._open(address, read_only=read_only)
+            except psycopg.Error as error:
+                failures.append((address, error))
+            else:
+                connection.limit = float("inf") if patient else STATEMENT_SECONDS
+                self._try_first(address)
+                return connection
+        raise _together(failures)
+
+    def let_go(self) -> None:
+        """Cut every connection and make no more: nobody waits for the database any longer."""
+        self._watch.end()
+
+    def _open(self, address: Address, *, read_only: bool) -> WatchedConnection:
+        connection = self._bare(address)
+        try:
+            self._check(connection, writes=not read_only)
+            _set_up(connection, read_only=read_only)
+        except HoldfastError as refusal:
+            connection.close()
+            raise ServerRefused(refusal) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _bare(self, address: Address) -> WatchedConnection:
+        connection = self._dial(address)
+        connection.address = address
+        connection.limit = float(address["connect_timeout"])
+        self._watch.add(connection)
+        return connection
+
+    def _dial(self, address: Address) -> WatchedConnection:
+        """Connect in a thread of its own: nothing else ends a wait for a name or a handshake when we let go."""
+        outcome: SimpleQueue[WatchedConnection | Exception] = SimpleQueue()
+
+        def dial() -> None:
+            try:
+                made = WatchedConnection.connect(
+                    **address, autocommit=True, prepare_threshold=2, cursor_factory=psycopg.RawCursor
+                )
+            except Exception as error:
+                outcome.put(error)
+            else:
+                outcome.put(made)
+                if self._watch.ended:
+                    made.close()
+
+        threading.Thread(target=dial, name="holdfast-connect", daemon=True).start()
+        while not self._watch.ended:
+            with suppress(Empty):
+                found = outcome.get(timeout=LET_GO_SECONDS)
+                if isinstance(found, WatchedConnection):
+                    return found
+                raise found
+        raise psycopg.OperationalError("the store is closing")
+
+    def _check(self, connection: WatchedConnection, *, writes: bool) -> None:
+        row = connection.execute(LOOK).fetchone()
+        assert row is not None
+        look = Look(*row)
+        check_server(look, connection.info.server_version, writes=writes)
+        refuse_shared_sessions(connection, look.backend, lambda: self._bare(connection.address))
+        connection.backend, connection.identity = look.backend, look.identity
+        with self._changing:
+            before = self._known.identity
+            self._known.accept(look.identity)
+        if before is not None and before != look.identity:
+            for other in self._watch.open():
+                if other.backend and other.identity.timeline < look.timeline:
+                    other.cut("the database server is a former primary: a newer timeline was seen")
+
+    def _try_first(self, address: Address) -> None:
+        with self._changing, suppress(ValueError):
+            self._addresses.remove(address)
+            self._addresses.insert(0, address)
+
+    def _try_last(self, address: Address) -> None:
+        with self._changing, suppress(ValueError):
+            self._addresses.remove(address)
+            self._addresses.append(address)
+
+
+def addresses_of(url: str) -> list[Address]:
+    """The parameters of a connection to each host that a URL names, in its order."""
+    try:
+        given = DEFAULTS | conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise InvalidInput(
+            f"that is not a PostgreSQL URL: {str(error).strip()}", hint="for example postgresql://user@host/database"
+        ) from None
+    lists = {name: str(given.pop(name)).split(",") for name in ("host", "hostaddr", "port") if name in given}
+    count = max((len(values) for values in lists.values()), default=1)
+    if any(len(values) not in {1, count} for values in lists.values()):
+        raise InvalidInput("the store URL has another number of ports than of hosts", hint="host1:5432,host2:5432")
+    each = {name: values if len(values) == count else values * count for name, values in lists.items()}
+    return [
+        given | {name: values[number] for name, values in each.items() if values[number]} for number in range(count)
+    ]
+
+
+def _set_up(connection: WatchedConnection, *, read_only: bool) -> None:
+    settings: dict[str, str] = dict(SETTINGS)
+    if read_only:
+        settings |= {"default_transaction_read_only": "on", "statement_timeout": f"{READ_SECONDS * 1000:.0f}ms"}
+    calls = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
+    connection.execute(f"SELECT {calls}".encode())
+    connection.adapters.register_dumper(int, Int8Dumper)  # one statement for all sizes of integers
+
+
+def _together(failures: list[tuple[Address, psycopg.Error]]) -> psycopg.Error:
+    """One error for all hosts."""
+    if len(failures) == 1:
+        return failures[0][1]
+    text = "no host of the store URL serves it: " + "; ".join(
+        f"{_name(address)}: {str(error).strip().splitlines()[0]}" for address, error in failures
+    )
+    for _, error in failures:
+        if isinstance(error, ServerRefused):
+            return ServerRefused(EngineRefused(text, hint=error.refusal.hint))
+    return psycopg.OperationalError(text)
+
+
+def _name(address: dict[str, Any]) -> str:
+    return f"{address.get('host') or address.get('hostaddr')}:{address.get('port', 5432)}"
