@@ -26,12 +26,17 @@ ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
 OLDEST_SERVER = 130000
 LOCK_WAIT = "10s"
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection to a store's server."""
+
+    history = ""
+    """The history of transaction ids that it sees; see `epochs`."""
 
 
 def connect(url: str, *, read_only: bool = False) -> Connection:
     """A connection on which a commit is durable when it returns."""
-    connection = psycopg.connect(
+    connection = Connection.connect(
         url, autocommit=True, prepare_threshold=2, cursor_factory=psycopg.RawCursor, connect_timeout=10
     )
     connection.adapters.register_dumper(int, Int8Dumper)  # one statement for all sizes of integers

@@ -13,6 +13,7 @@ from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, read_only_meta
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import check_server, connect, explain, lock_number, without_password
+from holdfast.store.postgres.epochs import Epochs
 from holdfast.store.postgres.notices import Notices
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
@@ -31,10 +32,14 @@ class PostgresEngine:
     lanes = 4
     feed_order = FeedOrder(
         cursor="e.xid::text::bigint, e.pos",
-        after="(e.xid, e.pos) > (?1::text::xid8, ?2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot())",
+        after="""e.epoch = newest_epoch() AND (e.xid, e.pos) > (?1::text::xid8, ?2)
+          AND e.xid < pg_snapshot_xmin(pg_current_snapshot())""",
         order="e.xid, e.pos",
+        end="""SELECT xid::text::bigint, pos FROM transcript_events
+          WHERE epoch = newest_epoch() AND xid < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY xid DESC, pos DESC LIMIT 1""",
+        ahead="SELECT ?1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) OR ?2 < 0",
     )
-    feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
     chores: tuple[Chore, ...] = ()  # the server's own vacuum looks after its files
@@ -43,7 +48,9 @@ class PostgresEngine:
         self.url = without_password(url)
         self._url = url
         self._read_only = read_only
-        self._notices = Notices(lambda: connect(url), TimeOrderedIds(clock)())
+        ids = TimeOrderedIds(clock)
+        self._notices = Notices(lambda: connect(url), ids())
+        self._epochs = Epochs(ids, read_only=read_only)
         try:
             with connect(url, read_only=read_only) as connection:
                 self.version = check_server(connection)
@@ -54,6 +61,7 @@ class PostgresEngine:
                     else:
                         connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
                         self.store_id = migrate(tx, "postgres")
+                self._epochs.enter(connection)
         except psycopg.Error as error:
             raise explain(error) from error
 
@@ -61,11 +69,11 @@ class PostgresEngine:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(lambda: connect(self._url))
+        return PostgresWriter(self._epochs, lambda: connect(self._url))
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(lambda: connect(self._url, read_only=True))
+        return PostgresReader(self._epochs, lambda: connect(self._url, read_only=True))
 
     def moment(self) -> str | None:
         """Only the server can tell."""
