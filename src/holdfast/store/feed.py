@@ -5,16 +5,17 @@ is missed, doubled or reordered, however slow the reader: what is no longer in m
 What a fork or an import copied is not news, and neither is what was deleted since: only that it was deleted.
 A cursor names its store and the history of that store's order (see `postgres.epochs`), so one from before a restore or
 a failover is refused and never misread; a feed that was open ends with HistoryChanged, unless it is a session's and
-that session's log is still the one that was read.
+that session's log is still the one that was read. A damaged event ends its own tenant's feed, and no other's.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.core import Event
-from holdfast.core.errors import HistoryChanged, InvalidInput
+from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
@@ -198,7 +199,11 @@ class Feed(Part):
                 news = bool(found)
                 while found:
                     place = found[-1].cursor
-                    if found[-1].tenant == self.tenant and found[-1].event is not None:
+                    if found[-1].tenant != self.tenant:
+                        found.pop()
+                    elif (damage := found[-1].damage) is not None:
+                        raise copy(damage)
+                    elif found[-1].event is not None:
                         yield self._envelope(found.pop())  # and not held here
                     else:
                         found.pop()
@@ -239,4 +244,8 @@ def _check_history(tx: Tx, cursor: Cursor) -> None:
 
 def _entry(history: str, row: Row) -> Entry:
     """The row as an entry; what was copied from elsewhere, or is on its way out, is not news."""
-    return Entry(Cursor(history, row[0], row[1]), row[2], row[3], checked(row[6:]) if row[4] else None)
+    place = Cursor(history, row[0], row[1])
+    try:
+        return Entry(place, row[2], row[3], checked(row[6:]) if row[4] else None)
+    except Corrupt as damage:  # the trouble of those who may read it, and not of all whose events are on this page
+        return Entry(place, row[2], row[3], None, damage)

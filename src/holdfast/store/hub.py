@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from holdfast.core import Event, HoldfastError, types
-from holdfast.core.errors import HistoryChanged
+from holdfast.core.errors import Corrupt, HistoryChanged
 from holdfast.store.engine import Recorded
 from holdfast.store.reading import fitting
 from holdfast.store.shared_reads import SharedReads
@@ -50,12 +50,14 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One place in the store's order, and the event there; None if that is no news."""
+    """One place in the store's order, and the event there; None if that is no news, or is not what was written."""
 
     cursor: Cursor
     tenant: str
     session_id: str
     event: Event | None
+    damage: Corrupt | None = None
+    """What those who may read the event are told instead of it."""
 
     @property
     def size(self) -> int:
@@ -250,6 +252,10 @@ class Hub:
         for entry in entries:
             if entry.event is not None:
                 self._keep((entry.tenant, entry.session_id), entry.event)
+            elif entry.damage is not None:
+                log.error("session %r of tenant %r: %s", entry.session_id, entry.tenant, entry.damage)
+                for bell in self._bells.get((entry.tenant, entry.session_id), ()):
+                    bell.set()  # its reader finds the damage too
         for bell in self._bells.get(None, ()):
             bell.set()
 
