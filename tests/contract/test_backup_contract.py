@@ -13,7 +13,7 @@ from tests.store.syncs import noted
 from tests.support.postgres import Server
 from tests.support.steps import run
 
-from holdfast.core.errors import Conflict, Corrupt, InvalidInput, SchemaUnknown
+from holdfast.core.errors import Conflict, Corrupt, HistoryChanged, InvalidInput, SchemaUnknown
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.backup import back_up, remove_unfinished, restore
 
@@ -94,7 +94,7 @@ async def test_a_restored_store_refuses_cursors_from_before_and_feeds_what_is_ne
     await back_up(store, tmp_path / "backup")
     async with await restore(tmp_path / "backup", fresh_url(store, tmp_path, postgres)) as copy:
         assert copy.store_id != store.store_id
-        with pytest.raises(InvalidInput, match="another store"):
+        with pytest.raises(HistoryChanged, match="another store"):
             await anext(aiter(copy.feed.everything(cursor)))
         start = await copy.feed.now()
         await copy.append("s", [NewEvent("news", {})])

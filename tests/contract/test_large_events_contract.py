@@ -10,9 +10,10 @@ import pytest
 from holdfast.core import Event
 from holdfast.core.errors import Corrupt, StaleWriter
 from holdfast.store import NewEvent, Store
-from holdfast.store.hub import PAGE_BYTES, RING_BYTES, TAIL, TAIL_BYTES, Tail
+from holdfast.store.hub import PAGE_BYTES, RING_BYTES, TAIL, TAIL_BYTES, Cursor, Tail
 from holdfast.store.reading import STRETCH_BYTES
 
+BEGINNING = Cursor("", 0, 0)
 KB = 1024
 SIZES = [10, 900 * KB, 10, 700 * KB, 700 * KB, 3_000 * KB, 10, 10, 300 * KB, 300 * KB, 300 * KB, 300 * KB, 2_500 * KB]
 DENSE = list(range(1, len(SIZES) + 1))
@@ -117,7 +118,7 @@ async def test_resume_is_bounded_by_bytes_and_says_so(large: Store) -> None:
 
 
 async def test_feeds_of_large_events_are_whole_from_the_disk_and_live(large: Store) -> None:
-    start = large.feed.cursor_text((0, 0))
+    start = large.feed.cursor_text(BEGINNING)
     both: list[list[int]] = [[], []]
 
     async def follow_session() -> None:
@@ -150,7 +151,7 @@ async def test_feeds_of_large_events_are_whole_from_the_disk_and_live(large: Sto
 
 
 async def test_a_page_of_the_whole_feed_is_bounded(large: Store) -> None:
-    cursor, seqs, pages = (0, 0), [], 0
+    cursor, seqs, pages = BEGINNING, [], 0
     ended = False
     while not ended:
         entries, ended = await large.feed.hubs.news(cursor)
@@ -173,6 +174,7 @@ async def test_what_the_hub_keeps_is_bounded_and_goes_out_in_pages(store: Store)
                 await asyncio.sleep(0.01)
         assert sum(entry.size for entry in hub._ring) == hub._ring_bytes <= 2 * RING_BYTES
         assert hub.ring_after(place) is None
+        assert hub._start is not None
         place = hub._start
         seqs = []
         while entries := hub.ring_after(place):

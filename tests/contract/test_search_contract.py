@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.children import spawn
 
 from holdfast.core import NewEvent, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, NotFound, StoreUnavailable
+from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreUnavailable
 from holdfast.store import Store, open_store
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
@@ -185,7 +185,7 @@ async def test_bounds_and_cursors_are_checked(store: Store) -> None:
     for arguments in wrong:
         with pytest.raises(InvalidInput):
             await store.search.find("word", **arguments)
-    with pytest.raises(InvalidInput, match="another store"):
+    with pytest.raises(HistoryChanged, match="another store"):
         await store.search.find("word", cursor="otherstore.12")
     with pytest.raises(NotFound):
         await store.search.find("word", session_id="nobody")

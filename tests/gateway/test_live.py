@@ -177,7 +177,7 @@ async def test_an_erased_event_is_told_as_erased(store: Store) -> None:
         ("session=s&after=2", 4409),
         ("session=s&cursor=c", 4400),
         ("after=1", 4400),
-        ("cursor=other.0.1", 4400),
+        ("cursor=other.0.1", 4409),
     ],
 )
 async def test_what_cannot_be_followed_is_closed_with_the_reason(store: Store, query: str, code: int) -> None:

@@ -174,7 +174,7 @@ async def test_a_feed_that_cannot_read_the_store_is_behind_until_it_can() -> Non
         return Page([], True)
 
     async def end() -> Cursor:
-        return (0, 0)
+        return Cursor("", 0, 0)
 
     hub = Hub(page, end)
     assert hub.lag == 0

@@ -348,18 +348,18 @@ REFUSED: list[tuple[str, str | None, int, str]] = [
     ("session=bad%20id", None, 400, "invalid_input"),
     ("session=s&after=x", None, 400, "invalid_input"),
     ("session=s&after=-1", None, 400, "invalid_input"),
-    ("session=s&after=2", None, 409, "conflict"),
+    ("session=s&after=2", None, 409, "history_changed"),
     ("session=s&cursor=c", None, 400, "invalid_input"),
     ("after=1", None, 400, "invalid_input"),
-    ("cursor=other.0.1", None, 400, "invalid_input"),
+    ("cursor=other.0.1", None, 409, "history_changed"),
     ("session=s", "x", 400, "invalid_input"),
     ("session=s", "-1", 400, "invalid_input"),
     ("session=s", "1.0", 400, "invalid_input"),
     ("session=s", "٣", 400, "invalid_input"),
     ("session=s", "9" * 30, 400, "invalid_input"),
-    ("session=s", "2", 409, "conflict"),
+    ("session=s", "2", 409, "history_changed"),
     ("", "1", 400, "invalid_input"),
-    ("user=ada", "other.0.1", 400, "invalid_input"),
+    ("user=ada", "other.0.1", 409, "history_changed"),
 ]
 
 
@@ -375,7 +375,7 @@ async def test_what_cannot_be_followed_is_a_problem(store: Store, client: httpx2
 
 async def test_a_cursor_from_the_future_is_refused_and_not_waited_on(client: httpx2.AsyncClient, store: Store) -> None:
     refused = await client.get("/api/feed", headers={"Last-Event-ID": f"{store.store_id}.0.{2**63 - 1}"})
-    assert (refused.status_code, checked(refused)["code"]) == (409, "conflict")
+    assert (refused.status_code, checked(refused)["code"]) == (409, "history_changed")
 
 
 async def test_head_says_what_would_come_and_ends(client: httpx2.AsyncClient, store: Store) -> None:

@@ -222,9 +222,9 @@ async def test_what_a_chore_appends_is_followed(store_url: str, monkeypatch: pyt
         rung: list[int] = []
         publish = store._machinery.hubs.published
 
-        def noting(recorded: list[Recorded]) -> None:
+        def noting(recorded: list[Recorded], history: str) -> None:
             rung.extend(entry.seq for entry in recorded)
-            publish(recorded)
+            publish(recorded, history)
 
         store._machinery.hubs.published = noting  # type: ignore[method-assign]
         wanted.set()

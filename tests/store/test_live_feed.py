@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from tests.support.following import follow_processes, take
 
-from holdfast.core.errors import InvalidInput, NotFound
+from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
+from holdfast.store.hub import Cursor
 from holdfast.store.part import Workers
 from holdfast.store.shares import Length
 
@@ -91,7 +92,9 @@ async def test_writes_from_here_and_there_arrive_in_order(store_url: str) -> Non
 async def test_a_cursor_of_another_store_is_refused(store: Store, tmp_path: Any) -> None:
     async with await open_store(f"sqlite:///{tmp_path}/other.db") as other:
         cursor = await other.feed.now()
-    for wrong in (cursor, "nonsense", f"{store.store_id}.1", f"{store.store_id}.1.x", f"{store.store_id}.1.-2"):
+    with pytest.raises(HistoryChanged):
+        await anext(store.feed.everything(cursor))
+    for wrong in ("nonsense", f"{store.store_id}.1", f"{store.store_id}.1.x", f"{store.store_id}.1.-2"):
         with pytest.raises(InvalidInput):
             await anext(store.feed.everything(wrong))
 
@@ -162,7 +165,7 @@ async def test_what_another_process_writes_while_the_first_subscriber_comes_is_n
         watched, hubs = Watched(there.feed.workers), there.feed.hubs
         end = hubs.end
 
-        async def late_end() -> tuple[int, int]:
+        async def late_end() -> Cursor:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.5):
                     await watched.nothing_more.wait()

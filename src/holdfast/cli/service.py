@@ -19,8 +19,9 @@ from urllib.parse import urlencode
 
 from holdfast.cli.errors import Refused
 from holdfast.cli.where import Where
-from holdfast.core.errors import InvalidInput, NotFound, StoreInUse, StoreUnavailable
+from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
+from holdfast.core.problem import problem
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,6 +34,8 @@ CLOSE_SECONDS = 0.5
 LAST_PORT = 65_535
 MAX_MESSAGE = 64 * 1024 * 1024
 AGAIN_SECONDS = 0.5
+REFUSED = 4000
+"""Plus the status of an error: how the gateway closes a feed that cannot go on."""
 TENANT = "Holdfast-Tenant"
 PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
@@ -124,8 +127,10 @@ class Service:
                     yield json.loads(message)
         except ConnectionClosed as end:
             code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd else (1006, "the connection broke")
-            if code >= 4000:
-                raise Refused({"detail": reason, "status": code - 4000}) from None
+            if code == REFUSED + HistoryChanged.status:
+                raise Refused(problem(HistoryChanged(reason))) from None
+            if code >= REFUSED:
+                raise Refused({"detail": reason, "status": code - REFUSED}) from None
             raise StoreUnavailable(f"the feed ended: {reason or code}") from None
         except InvalidStatus as refused:
             _refuse(refused.response.status_code, bytes(refused.response.body or b""))

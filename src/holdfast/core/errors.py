@@ -77,6 +77,13 @@ class SessionGone(HoldfastError):
     hint = "use another session id; what was archived can still be exported"
 
 
+class HistoryChanged(Conflict):
+    """What was read before is no part of what is there now: the store was restored, or its database failed over."""
+
+    code = "history_changed"
+    hint = "read the sessions again from their beginning, then follow from now"
+
+
 class SessionArriving(Conflict):
     """The session is still being forked or imported."""
 

@@ -38,11 +38,12 @@ MOTION = """
 ARCHIVE_EVENTS = """
     INSERT INTO archived_events
       (session_no, seq, created_at, event_id, type, parent_id, idempotency_key, hash, erased, payload)
-    SELECT e.session_no, e.seq, e.created_at, e.event_id, i.type, i.parent_id, i.idempotency_key, e.hash, e.erased,
-      e.payload
+    SELECT e.session_no, e.seq, e.created_at, e.event_id, coalesce(i.type, ''), i.parent_id, i.idempotency_key, e.hash,
+      e.erased, e.payload
     FROM transcript_events e
-    JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
+    LEFT JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
     WHERE e.session_no = ?1 AND e.seq >= ?2 AND e.seq <= ?3"""
+"""An event that has lost its identity is kept as what is left of it; whoever reads it is told that it is damaged."""
 
 
 class Deletion(Part):

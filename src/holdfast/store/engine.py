@@ -51,15 +51,19 @@ class FeedOrder(NamedTuple):
     after: str
     """The condition that an event comes after the cursor ?1, ?2 and nothing can still slip in before it."""
     order: str
+    end: str
+    """The cursor of the last event that nothing can slip in before any more, if there is any."""
+    ahead: str
+    """Whether the cursor ?1, ?2 is of no event that there ever was."""
 
 
 class TextSql(NamedTuple):
     """How an engine keeps and finds words, as SQL and as the languages of its full text."""
 
-    major: str
-    """The column that places an event before its `pos` does."""
+    place: str
+    """An event's place as the columns epoch, major and pos."""
     after: str
-    """The condition that an event comes after the place ?1, ?2 and is not indexed yet."""
+    """The condition that an event comes after the place ?1, ?2, ?3 and is not indexed yet."""
     order: str
     safe: str
     """The place of the last event that nothing can slip in before any more."""
@@ -84,6 +88,11 @@ class Tx(Protocol):
     """The events this write has appended; dropped when it is rolled back."""
     changed: bool
     """Whether this write has changed anything yet."""
+
+    @property
+    def history(self) -> str:
+        """Names the order of events that this transaction sees: cursors of another one mean nothing here."""
+        ...
 
     def one(self, sql: str, *args: Any) -> Row | None:
         """The first row, or None; for statements that change nothing."""
@@ -137,6 +146,11 @@ class Writer(Protocol):
 
     errors: tuple[type[Exception], ...]
     """What the database raises."""
+
+    @property
+    def history(self) -> str:
+        """Names the order of events that its writes belong to."""
+        ...
 
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
         """Open a transaction and lock these names; cautious: report an error at the statement that made it.
@@ -221,8 +235,6 @@ class Engine(Protocol):
     store_id: str
     lanes: int
     feed_order: FeedOrder
-    feed_end_sql: str
-    """The cursor after every event that a feed could have read by now."""
     moment_sql: str | None
     """The moment of a snapshot (see `moments`); None if `moment` tells it."""
     text: TextSql

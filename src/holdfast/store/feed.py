@@ -3,20 +3,24 @@
 A session's feed goes on after a seq; the whole store's after an opaque cursor that every envelope carries. Nothing
 is missed, doubled or reordered, however slow the reader: what is no longer in memory is read from the database.
 What a fork or an import copied is not news, and neither is what was deleted since: only that it was deleted.
-A cursor names its store, so one from before a restore is refused and never misread.
+A cursor names its store and the history of that store's order (see `postgres.epochs`), so one from before a restore or
+a failover is refused and never misread; a feed that was open ends with HistoryChanged, unless it is a session's and
+that session's log is still the one that was read. A damaged event ends its own tenant's feed, and no other's.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.core import Event
-from holdfast.core.errors import InvalidInput
+from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
 from holdfast.store.part import Part, Workers
-from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, stretch
+from holdfast.store.reading import END, EVENT, checked, existing_head, fitting, hash_at, stretch
 from holdfast.store.shares import Length
 
 SMALL = 4 * 1024
@@ -47,6 +51,14 @@ class Envelope:
     event: Event
 
 
+class Look(NamedTuple):
+    """What follows in a session's log, the hash of what it follows, and the history in which that was seen."""
+
+    history: str
+    last: bytes | None
+    events: list[Event]
+
+
 class Hubs:
     """The hub of each loop that has subscribers."""
 
@@ -54,7 +66,8 @@ class Hubs:
         self._workers = workers
         self._by_loop: dict[asyncio.AbstractEventLoop, Hub] = {}
         self._page_sql = PAGE_SQL.format(**engine.feed_order._asdict())
-        self._end_sql = engine.feed_end_sql
+        self._end_sql = engine.feed_order.end
+        self._ahead_sql = engine.feed_order.ahead
         engine.listen(self._heard)
 
     def here(self) -> Hub:
@@ -69,10 +82,10 @@ class Hubs:
         """The seconds by which the hub that is furthest behind has not read what there is."""
         return max((hub.lag for hub in tuple(self._by_loop.values())), default=0.0)
 
-    def published(self, recorded: list[Recorded]) -> None:
-        """A lane has committed these; called from the lane's thread."""
+    def published(self, recorded: list[Recorded], history: str) -> None:
+        """A lane has committed these in a history; called from the lane's thread."""
         for hub in tuple(self._by_loop.values()):
-            hub.published(recorded)
+            hub.published(recorded, history)
 
     async def news(self, cursor: Cursor) -> Page:
         """What follows a cursor in the store's order, for all who follow."""
@@ -82,13 +95,14 @@ class Hubs:
         """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""
 
         def run(tx: Tx) -> Page:
-            rows = tx.all(self._page_sql, *cursor, PAGE, SMALL)
+            _check_history(tx, cursor)
+            rows = tx.all(self._page_sql, cursor.major, cursor.minor, PAGE, SMALL)
             fit = fitting((row[5] for row in rows), most_bytes)
             ended = fit is None and len(rows) < PAGE
             rows = rows[:fit]
             if any(row[5] > SMALL for row in rows):
-                rows = tx.all(self._page_sql, *cursor, len(rows), END)
-            return Page([_entry(row) for row in rows], ended)
+                rows = tx.all(self._page_sql, cursor.major, cursor.minor, len(rows), END)
+            return Page([_entry(tx.history, row) for row in rows], ended)
 
         return run
 
@@ -97,10 +111,19 @@ class Hubs:
 
         def run(tx: Tx) -> Cursor:
             row = tx.one(self._end_sql)
-            assert row is not None
-            return (row[0], row[1])
+            return Cursor(tx.history, 0, 0) if row is None else Cursor(tx.history, *row)
 
         return await self._workers.read(run, Length.LOOK)
+
+    async def check(self, cursor: Cursor) -> None:
+        """HistoryChanged if no feed of what is there now could have given out this cursor."""
+
+        def run(tx: Tx) -> None:
+            _check_history(tx, cursor)
+            if tx.one(self._ahead_sql, cursor.major, cursor.minor) != (False,):
+                raise HistoryChanged("the cursor is ahead of the store: the store was restored")
+
+        await self._workers.read(run, Length.LOOK)
 
     def _heard(self) -> None:
         for hub in tuple(self._by_loop.values()):
@@ -119,22 +142,36 @@ class Feed(Part):
         check_session_id(session_id)
         name = (self.tenant, session_id)
         hub = self.hubs.here()
+        history: str | None = None
+        last: bytes | None = None
 
-        def stored(tx: Tx) -> list[Event]:
+        def stored(tx: Tx) -> Look:
             head = existing_head(tx, self.tenant, session_id)
-            return stretch(tx, head, after, None, PAGE, most_bytes=HELD_BYTES).events
+            here = last
+            if here is None or tx.history != history:
+                here = hash_at(tx, head, after)
+                if history not in (None, tx.history) and (here is None or here != last):
+                    raise HistoryChanged(f"the log of session {session_id!r} is not the one that was read")
+            events = stretch(tx, head, after, None, PAGE, most_bytes=HELD_BYTES).events
+            return Look(tx.history, here, events)
 
-        def look() -> Awaitable[list[Event]]:
+        def look() -> Awaitable[Look]:
             return self.workers.read(stored)
 
         with hub.subscribe(name) as bell:
             begun = False
             while True:
                 bell.clear()
-                events = (hub.recent(name, after) or await hub.reads.read((name, after), look))[::-1]
+                events = hub.recent(name, after) if history in (None, hub.history) else []
+                if events:
+                    history, events = hub.history, events[::-1]
+                else:
+                    found = await hub.reads.read((name, after, history, last), look)
+                    history, last, events = found.history, found.last, found.events[::-1]
+                    del found
                 news = bool(events)
                 while events:
-                    after = events[-1].seq
+                    after, last = events[-1].seq, events[-1].hash
                     yield events.pop()  # and not held here: it may be large, and whoever takes it slow
                 if not news and begun:
                     await bell.wait()
@@ -162,7 +199,11 @@ class Feed(Part):
                 news = bool(found)
                 while found:
                     place = found[-1].cursor
-                    if found[-1].tenant == self.tenant and found[-1].event is not None:
+                    if found[-1].tenant != self.tenant:
+                        found.pop()
+                    elif (damage := found[-1].damage) is not None:
+                        raise copy(damage)
+                    elif found[-1].event is not None:
                         yield self._envelope(found.pop())  # and not held here
                     else:
                         found.pop()
@@ -177,23 +218,34 @@ class Feed(Part):
         """The cursor after everything that is there now."""
         return self.cursor_text(await self.hubs.end())
 
+    async def check(self, cursor: str) -> None:
+        """InvalidInput if that is no cursor; HistoryChanged if it is none of what is there now."""
+        await self.hubs.check(self.parse_cursor(cursor))
+
     def cursor_text(self, place: Cursor) -> str:
         """The cursor as clients see it."""
-        return f"{self.store_id}.{place[0]}.{place[1]}"
+        return f"{self.store_id}{place.history}.{place.major}.{place.minor}"
 
     def parse_cursor(self, text: str) -> Cursor:
-        """The place a cursor stands for; InvalidInput if it is not one of this store's."""
+        """The place a cursor stands for; HistoryChanged if it is not one of this store's."""
         parts = text.split(".")
         if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) <= 19 for part in parts[1:]):
             raise InvalidInput(f"{text!r:.80} is not a cursor", hint="use the cursor of the last event you got")
-        if parts[0] != self.store_id:
-            raise InvalidInput(
-                "the cursor belongs to another store",
-                hint="the store was restored or replaced: read the sessions again and follow from now",
-            )
-        return int(parts[1]), int(parts[2])
+        store_id, dash, history = parts[0].partition("-")
+        if store_id != self.store_id:
+            raise HistoryChanged("the cursor belongs to another store: the store was restored or replaced")
+        return Cursor(dash + history, int(parts[1]), int(parts[2]))
 
 
-def _entry(row: Row) -> Entry:
+def _check_history(tx: Tx, cursor: Cursor) -> None:
+    if cursor.history != tx.history:
+        raise HistoryChanged("the cursor is of another history: the store was restored, or its database failed over")
+
+
+def _entry(history: str, row: Row) -> Entry:
     """The row as an entry; what was copied from elsewhere, or is on its way out, is not news."""
-    return Entry((row[0], row[1]), row[2], row[3], checked(row[6:]) if row[4] else None)
+    place = Cursor(history, row[0], row[1])
+    try:
+        return Entry(place, row[2], row[3], checked(row[6:]) if row[4] else None)
+    except Corrupt as damage:  # the trouble of those who may read it, and not of all whose events are on this page
+        return Entry(place, row[2], row[3], None, damage)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from holdfast.core import Event, HoldfastError, types
+from holdfast.core.errors import Corrupt, HistoryChanged
 from holdfast.store.engine import Recorded
 from holdfast.store.reading import fitting
 from holdfast.store.shared_reads import SharedReads
@@ -34,20 +35,29 @@ TAILS_BYTES = 16 * 1024 * 1024
 """Of all sessions together; those that were quiet for the longest are read from the database again."""
 LOOK_SECONDS = 1.0
 
-Cursor = tuple[int, int]
 SessionName = tuple[str, str]
 
 log = logging.getLogger("holdfast.store")
 
 
+class Cursor(NamedTuple):
+    """A place in the store's order; places of two histories cannot be compared."""
+
+    history: str
+    major: int
+    minor: int
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One place in the store's order, and the event there; None if that is no news."""
+    """One place in the store's order, and the event there; None if that is no news, or is not what was written."""
 
     cursor: Cursor
     tenant: str
     session_id: str
     event: Event | None
+    damage: Corrupt | None = None
+    """What those who may read the event are told instead of it."""
 
     @property
     def size(self) -> int:
@@ -110,11 +120,11 @@ class Hub:
         self._bells: defaultdict[SessionName | None, set[asyncio.Event]] = defaultdict(set)
         self._tails: OrderedDict[SessionName, Tail] = OrderedDict()
         self._tails_bytes = 0
-        self.reads: SharedReads[list[Any]] = SharedReads()
+        self.reads: SharedReads[Any] = SharedReads()
         self._ring: list[Entry] = []
         self._ring_cursors: list[Cursor] = []
         self._ring_bytes = 0
-        self._start: Cursor = (0, 0)
+        self._start: Cursor | None = None
         self._tailer: asyncio.Task[None] | None = None
         self._at_end = 0.0
 
@@ -143,6 +153,11 @@ class Hub:
             if not self._bells:
                 self._stop()
 
+    @property
+    def history(self) -> str | None:
+        """The history that it follows, once it has a beginning: what is kept in memory belongs to it."""
+        return None if self._start is None else self._start.history
+
     def tails(self) -> list[Tail]:
         """What is kept of each session that is followed."""
         return list(self._tails.values())
@@ -160,17 +175,17 @@ class Hub:
 
     def ring_after(self, cursor: Cursor) -> list[Entry] | None:
         """The next entries after a cursor, none at the end; or None if the ring begins later than that."""
-        if not self._ready.is_set() or cursor < self._start:
+        if self._start is None or cursor.history != self._start.history or cursor < self._start:
             return None
         first = bisect_right(self._ring_cursors, cursor)
         entries = self._ring[first : first + PAGE]
         return entries[: fitting((entry.size for entry in entries), PAGE_BYTES)]
 
-    def published(self, recorded: list[Recorded]) -> None:
-        """A lane has committed these; called from the lane's thread."""
+    def published(self, recorded: list[Recorded], history: str) -> None:
+        """A lane has committed these in a history; called from the lane's thread."""
         if self._bells:
             with contextlib.suppress(RuntimeError):  # the loop was closed
-                self._loop.call_soon_threadsafe(self._note, recorded)
+                self._loop.call_soon_threadsafe(self._note, recorded, history)
 
     def heard(self) -> None:
         """Another process may have committed something; called from any thread."""
@@ -178,11 +193,12 @@ class Hub:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._wake.set)
 
-    def _note(self, recorded: list[Recorded]) -> None:
-        for entry in recorded:
-            session = (entry.tenant, entry.session_id)
-            if session in self._bells:
-                self._keep(session, entry.event())
+    def _note(self, recorded: list[Recorded], history: str) -> None:
+        if history == self.history:  # else those who follow look again once this hub has found out
+            for entry in recorded:
+                session = (entry.tenant, entry.session_id)
+                if session in self._bells:
+                    self._keep(session, entry.event())
         self._wake.set()
 
     def _keep(self, session: SessionName, event: Event) -> None:
@@ -204,7 +220,7 @@ class Hub:
     async def _tail(self) -> None:
         while True:
             try:
-                if not self._ready.is_set():
+                if self._start is None:
                     self._start = cursor = await self._end()
                     self._ready.set()
                 self._wake.clear()
@@ -218,6 +234,9 @@ class Hub:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_SECONDS):  # wait_for may not notice that it is cancelled
                             await self._wake.wait()
+            except HistoryChanged as change:
+                log.warning("the live feeds of the store begin again: %s", change)
+                self._begin_again()
             except HoldfastError as error:
                 log.warning("the live feed could not read the store: %s", error)
                 await asyncio.sleep(LOOK_SECONDS)
@@ -233,6 +252,10 @@ class Hub:
         for entry in entries:
             if entry.event is not None:
                 self._keep((entry.tenant, entry.session_id), entry.event)
+            elif entry.damage is not None:
+                log.error("session %r of tenant %r: %s", entry.session_id, entry.tenant, entry.damage)
+                for bell in self._bells.get((entry.tenant, entry.session_id), ()):
+                    bell.set()  # its reader finds the damage too
         for bell in self._bells.get(None, ()):
             bell.set()
 
@@ -252,10 +275,21 @@ class Hub:
         self._ring_cursors.clear()
         self._ring_bytes = 0
 
+    def _begin_again(self) -> None:
+        """What is in memory is of another history: those who follow look for themselves whether they can go on."""
+        self._clear()
+        for bells in self._bells.values():
+            for bell in bells:
+                bell.set()
+
     def _stop(self) -> None:
         if self._tailer is not None:
             self._tailer.cancel()
             self._tailer = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._start = None
         self._ready.clear()
         self._ring.clear()
         self._ring_cursors.clear()

@@ -2,8 +2,9 @@
 
 A step takes the next events in the store's order, in one transaction with the place it has reached, so nothing is
 indexed twice or left out. PostgreSQL shows events that an older transaction can still slip in before: they are indexed
-at once, but the place stays before them. A payload that cannot be read has no words and stops nothing, and of a large
-one only the beginning is read, so that no step takes long.
+at once, but the place stays before them. Those of an earlier epoch (see `postgres.epochs`) come before all later ones.
+A payload that cannot be read has no words and stops nothing, and of a large one only the beginning is read, so that no
+step takes long.
 """
 
 from collections.abc import Sequence
@@ -19,18 +20,19 @@ STEP_EVENTS = 200
 STEP_BYTES = 64 * 1024
 STEP_PAGES = 100
 
-PLACE = "SELECT major, minor FROM search_progress WHERE name = 'events'"
-MOVE = "UPDATE search_progress SET major = ?1, minor = ?2 WHERE name = 'events'"
+PLACE = "SELECT epoch, major, minor FROM search_progress WHERE name = 'events'"
+MOVE = "UPDATE search_progress SET epoch = ?1, major = ?2, minor = ?3 WHERE name = 'events'"
 PENDING = f"""
-    SELECT b.major, b.pos, e.session_no, coalesce(s.tenant, ''), e.erased IS NULL, substr(e.payload, 1, {MAX_READ})
+    SELECT b.epoch, b.major, b.pos, e.session_no, coalesce(s.tenant, ''), e.erased IS NULL,
+      substr(e.payload, 1, {MAX_READ})
     FROM (
-      SELECT a.major, a.pos, sum(a.size) OVER (ORDER BY a.major, a.pos) - a.size AS ahead
+      SELECT a.epoch, a.major, a.pos, sum(a.size) OVER (ORDER BY a.epoch, a.major, a.pos) - a.size AS ahead
       FROM (
-        SELECT {{major}} AS major, e.pos, length(e.payload) AS size
+        SELECT {{place}}, length(e.payload) AS size
         FROM transcript_events e WHERE {{after}} ORDER BY {{order}} LIMIT {STEP_EVENTS}) a) b
     JOIN transcript_events e ON e.pos = b.pos
     LEFT JOIN sessions s ON s.session_no = e.session_no
-    WHERE b.ahead < {STEP_BYTES} ORDER BY b.major, b.pos"""
+    WHERE b.ahead < {STEP_BYTES} ORDER BY b.epoch, b.major, b.pos"""
 BEHIND = "SELECT 1 FROM transcript_events e WHERE {after} LIMIT 1"
 PUT = "INSERT INTO {table} (rowid, words) VALUES (?1, ?2)"
 DROP = "DELETE FROM {table} WHERE rowid = ?1"
@@ -53,6 +55,7 @@ MATCH_MEMORIES = """
 class Place(NamedTuple):
     """Where an event is in the store's order."""
 
+    epoch: int
     major: int
     minor: int
 
@@ -73,16 +76,16 @@ def index(tx: Tx, text: TextSql) -> Place | None:
         return None
     place = _place(tx, PLACE)
     safe = _place(tx, text.safe)
-    rows = tx.all(PENDING.format(major=text.major, after=text.after, order=text.order), *place)
+    rows = tx.all(PENDING.format(place=text.place, after=text.after, order=text.order), *place)
     if rows:
         tx.run_many(
             PUT.format(table="event_text"),
             [
                 (pos, _stored(text, payload if readable else b"", session_scope(session_no), tenant_scope(tenant)))
-                for _, pos, session_no, tenant, readable, payload in rows
+                for *_, pos, session_no, tenant, readable, payload in rows
             ],
         )
-    reached = Place(rows[-1][0], rows[-1][1]) if rows else None
+    reached = Place(*rows[-1][:3]) if rows else None
     known = safe if reached is None else min(reached, safe)
     if known > place:
         tx.run(MOVE, *known)
@@ -177,4 +180,4 @@ def _stored(text: TextSql, payload: bytes, *scopes: str) -> str:
 
 def _place(tx: Tx, sql: str) -> Place:
     row = tx.one(sql)
-    return Place(0, 0) if row is None else Place(*row)
+    return Place(0, 0, 0) if row is None else Place(*row)

@@ -99,6 +99,6 @@ def refuse_newer(found: int, known: int) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """The script's statements, without comments."""
+    """The script's statements, without comments; each ends with the semicolon that ends a line."""
     bare = re.sub(r"--[^\n]*", "", script)
-    return [part.strip() for part in bare.split(";") if part.strip()]
+    return [part.strip() for part in re.split(r";[ \t]*(?:\n|$)", bare) if part.strip()]

@@ -34,6 +34,7 @@ BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
 SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"
 SIZES_FORWARD = f"{SIZES} ORDER BY e.seq LIMIT ?4"
 SIZES_BACKWARD = f"{SIZES} ORDER BY e.seq DESC LIMIT ?4"
+HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
 ERASED_SINCE = """
     SELECT 1 FROM transcript_events e
     JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
@@ -80,6 +81,14 @@ def existing_head(tx: Tx, tenant: str, session_id: str) -> Head:
     if head is None:
         raise NotFound(f"there is no session {session_id!r}", session_id=session_id)
     return head
+
+
+def hash_at(tx: Tx, head: Head, seq: int) -> bytes | None:
+    """The hash of the log up to this event; None if it is not there."""
+    if seq == 0:
+        return GENESIS
+    row = tx.one(HASH_AT, head.session_no, seq)
+    return None if row is None else bytes(row[0])
 
 
 def erased_since(tx: Tx, head: Head) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.errors import Corrupt, InvalidInput
+from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.indexing import LOCK, Place, behind, index, session_scope, tenant_scope
@@ -101,9 +101,14 @@ class Search(Part):
         wanted = None if types is None else _check_types(types)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
             raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit!r:.80}")
-        before = END if cursor is None else self._parse_cursor(cursor)
+        name, before = (None, END) if cursor is None else _parse_cursor(cursor)
 
         def read(tx: Tx) -> Found | Place:
+            if name not in (None, self.engine.store_id + tx.history):
+                raise HistoryChanged(
+                    "the cursor belongs to another store, or to this one before it was restored or failed over",
+                    hint="search again from the first page",
+                )
             return behind(tx, self.engine.text) or self._page(tx, asked, session_id, user_id, wanted, limit, before)
 
         found = await self.workers.read(read)
@@ -116,7 +121,7 @@ class Search(Part):
 
     async def _catch_up(self, end: Place) -> None:
         """Index until everything up to `end` is; others write between the steps."""
-        reached: Place | None = Place(0, 0)
+        reached: Place | None = Place(0, 0, 0)
         while reached is not None and reached < end:
             reached = await self.workers.write(lambda tx: index(tx, self.engine.text), (LOCK,), MAX_WEIGHT)
 
@@ -151,17 +156,17 @@ class Search(Part):
         read = [_hit(_whole(tx, row), asked) for row in rows[:fit]]
         return Found(
             tuple(hit for hit in read if isinstance(hit, Hit)),
-            f"{self.engine.store_id}.{rows[fit - 1][0]}" if len(rows) > fit else None,
+            f"{self.engine.store_id}{tx.history}.{rows[fit - 1][0]}" if len(rows) > fit else None,
             tuple(hit for hit in read if isinstance(hit, Damaged)),
         )
 
-    def _parse_cursor(self, text: str) -> int:
-        store_id, _, place = text.partition(".") if isinstance(text, str) else ("", "", "")
-        if not (place.isascii() and place.isdigit() and len(place) <= 19):
-            raise InvalidInput(f"{text!r:.80} is not a cursor of a search", hint="use the cursor of the page before")
-        if store_id != self.engine.store_id:
-            raise InvalidInput("the cursor belongs to another store", hint="search again from the first page")
-        return min(int(place), END)
+
+def _parse_cursor(text: str) -> tuple[str, int]:
+    """The store and history that a cursor names, and the place where its page ended."""
+    name, _, place = text.partition(".") if isinstance(text, str) else ("", "", "")
+    if not (place.isascii() and place.isdigit() and len(place) <= 19):
+        raise InvalidInput(f"{text!r:.80} is not a cursor of a search", hint="use the cursor of the page before")
+    return name, min(int(place), END)
 
 
 def _check_types(types: Iterable[str]) -> list[str]:

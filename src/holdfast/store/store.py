@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -20,7 +21,7 @@ from holdfast.store.chores import Chore
 from holdfast.store.deletion import Deletion, move_step
 from holdfast.store.duties import Duties
 from holdfast.store.effects import Effects
-from holdfast.store.engine import Engine, Recorded, Tx
+from holdfast.store.engine import Engine, Recorded, Tx, Writer
 from holdfast.store.erasure import Erasure
 from holdfast.store.exporting import Exporting
 from holdfast.store.feed import Feed, Hubs
@@ -76,7 +77,8 @@ class Machinery:
         self.hubs = Hubs(engine, self)
         lanes = 0 if read_only else engine.lanes
         self.lanes = [
-            Lane(f"holdfast-lane-{n}", engine.writer(), self._published, chores if n == 0 else ()) for n in range(lanes)
+            Lane(f"holdfast-lane-{n}", writer, partial(self._published, writer), chores if n == 0 else ())
+            for n, writer in enumerate(engine.writer() for _ in range(lanes))
         ]
         self.give_way = GiveWay(self.lanes)
 
@@ -118,8 +120,8 @@ class Machinery:
         self.readers.close()
         self.engine.close()
 
-    def _published(self, recorded: list[Recorded]) -> None:
-        self.hubs.published(recorded)
+    def _published(self, writer: Writer, recorded: list[Recorded]) -> None:
+        self.hubs.published(recorded, writer.history)
         self.engine.announce()
 
 

@@ -17,7 +17,7 @@ import msgspec
 from holdfast import __version__
 from holdfast.core import Event, types
 from holdfast.core.clock import to_iso
-from holdfast.core.errors import Conflict, InvalidInput
+from holdfast.core.errors import HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.body import query_parser
@@ -50,15 +50,14 @@ async def connected(store: Store, query: FeedQuery) -> Connected:
     if query.session is None:
         if query.after is not None:
             raise InvalidInput("after is the seq of a session: name the session, or use a cursor")
-        end = await store.feed.now()
-        if query.cursor is not None and store.feed.parse_cursor(query.cursor) > store.feed.parse_cursor(end):
-            raise Conflict("the cursor is ahead of the store: the store was restored, so follow from now")
-        return Connected(__version__, user_id=user, cursor=query.cursor or end)
+        if query.cursor is not None:
+            await store.feed.check(query.cursor)
+        return Connected(__version__, user_id=user, cursor=query.cursor or await store.feed.now())
     if query.cursor is not None:
         raise InvalidInput("a session's feed goes on after a seq: use after, not cursor")
     head = (await store.sessions.get(query.session)).head_seq
     if query.after is not None and query.after > head:
-        raise Conflict(f"the session ends at seq {head}: it was restored, or this is another one")
+        raise HistoryChanged(f"the session ends at seq {head}: it was restored, or this is another one")
     return Connected(__version__, query.session, user, head if query.after is None else query.after)
 
 

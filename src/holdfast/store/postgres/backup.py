@@ -40,7 +40,7 @@ COLUMNS = """
     WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 SESSIONS = "SELECT count(*) FROM sessions WHERE life = 'live'"
 PARENTS_FIRST = ("schema_meta", "sessions", "archives", "attachments", "memories")
-AGAIN = "UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events'"
+AGAIN = "UPDATE search_progress SET epoch = 0, major = 0, minor = 0 WHERE name = 'events'"
 SET_ID = "UPDATE schema_meta SET value = $1 WHERE key = 'store_id'"
 
 

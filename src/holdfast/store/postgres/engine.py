@@ -15,6 +15,7 @@ from holdfast.store.migrations import migrate, read_only_meta
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
+from holdfast.store.postgres.epochs import Epochs
 from holdfast.store.postgres.notices import Notices
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
@@ -33,10 +34,14 @@ class PostgresEngine:
     lanes = 4
     feed_order = FeedOrder(
         cursor="e.xid::text::bigint, e.pos",
-        after="(e.xid, e.pos) > (?1::text::xid8, ?2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot())",
+        after="""e.epoch = newest_epoch() AND (e.xid, e.pos) > (?1::text::xid8, ?2)
+          AND e.xid < pg_snapshot_xmin(pg_current_snapshot())""",
         order="e.xid, e.pos",
+        end="""SELECT xid::text::bigint, pos FROM transcript_events
+          WHERE epoch = newest_epoch() AND xid < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY xid DESC, pos DESC LIMIT 1""",
+        ahead="SELECT ?1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) OR ?2 < 0",
     )
-    feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
     chores: tuple[Chore, ...] = ()  # the server's own vacuum looks after its files
@@ -45,8 +50,10 @@ class PostgresEngine:
         self.url = without_password(url)
         self._url = url
         self._read_only = read_only
+        ids = TimeOrderedIds(clock)
         self._database = Database(url)
-        self._notices = Notices(self._database.connect, TimeOrderedIds(clock)())
+        self._notices = Notices(self._database.connect, ids())
+        self._epochs = Epochs(ids, read_only=read_only)
         self._figures: PostgresReader | None = None
         self._asking = threading.Lock()
         try:
@@ -59,6 +66,7 @@ class PostgresEngine:
                     else:
                         connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
                         self.store_id = migrate(tx, "postgres")
+                self._epochs.enter(connection)
         except ServerRefused as error:
             raise error.refusal from None
         except psycopg.Error as error:
@@ -68,11 +76,11 @@ class PostgresEngine:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(self._database.connect)
+        return PostgresWriter(self._epochs, self._database.connect)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(lambda: self._database.connect(read_only=True))
+        return PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
 
     def moment(self) -> str | None:
         """Only the server can tell."""
@@ -102,7 +110,7 @@ class PostgresEngine:
         try:
             with self._asking:
                 if self._figures is None:
-                    self._figures = PostgresReader(lambda: self._database.connect(read_only=True))
+                    self._figures = PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
                 size, held = self._figures.snapshot(lambda tx: tx.one(FIGURES), lambda: False)
         except psycopg.Error as error:
             raise explain(error) from error

@@ -23,7 +23,14 @@ LOOK = """
         ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END"""
 """Columns of a `Look`: one trip for all that is checked."""
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection to a store's server."""
+
+    history = ""
+    """The history of transaction ids that it sees; see `epochs`."""
+
 
 
 class ServerIdentity(NamedTuple):

@@ -30,13 +30,20 @@ def _quoted(word: str) -> str:
 
 
 TEXT = TextSql(
-    major="e.xid::text::bigint",
-    after="""(e.xid, e.pos) > (?1::text::xid8, ?2)
+    place="e.epoch AS epoch, e.xid::text::bigint AS major, e.pos AS pos",
+    after="""(e.epoch, e.xid, e.pos) > (?1, ?2::text::xid8, ?3)
       AND NOT EXISTS (SELECT 1 FROM event_text t WHERE t.rowid = e.pos)""",
-    order="e.xid, e.pos",
-    safe="""SELECT xid::text::bigint, pos FROM transcript_events
-      WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid DESC, pos DESC LIMIT 1""",
-    newest="SELECT xid::text::bigint, pos FROM transcript_events ORDER BY xid DESC, pos DESC LIMIT 1",
+    order="e.epoch, e.xid, e.pos",
+    safe="""SELECT epoch, xid::text::bigint, pos FROM (
+        (SELECT epoch, xid, pos FROM transcript_events
+          WHERE epoch = newest_epoch() AND xid < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY xid DESC, pos DESC LIMIT 1)
+        UNION ALL
+        (SELECT epoch, xid, pos FROM transcript_events WHERE epoch < newest_epoch()
+          ORDER BY epoch DESC, xid DESC, pos DESC LIMIT 1)) safe
+      ORDER BY epoch DESC LIMIT 1""",
+    newest="""SELECT epoch, xid::text::bigint, pos FROM transcript_events
+      ORDER BY epoch DESC, xid DESC, pos DESC LIMIT 1""",
     matches="t.words @@ ?1::tsquery",
     document=document,
     query=query,

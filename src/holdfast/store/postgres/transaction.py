@@ -26,6 +26,7 @@ from holdfast.store.postgres.connection import (
     together,
     was_refused,
 )
+from holdfast.store.postgres.epochs import Epochs
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
@@ -50,6 +51,11 @@ class PostgresTx:
         self.wrote = False
         """Whether any write of the transaction has changed anything."""
         self.recorded: list[Recorded] = []
+
+    @property
+    def history(self) -> str:
+        """The history of transaction ids that it sees."""
+        return self._connection.history
 
     def one(self, sql: str, *args: Any) -> Row | None:
         """The first row, or None."""
@@ -103,17 +109,25 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._connect = connect
+    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
+        self._epochs = epochs
+        self._connect = epochs.entering(connect)
         self._warnings: list[str] = []
-        self._connection = self._listened_to(connect())
+        self._connection = self._listened_to(self._connect())
         self._tx = PostgresTx(self._connection)
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
+
+    @property
+    def history(self) -> str:
+        """The history that what it commits belongs to."""
+        return self._connection.history
 
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
         """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
+        if self._epochs.is_over(self._connection):
+            raise psycopg.OperationalError("the store has another server now")
         if not cautious:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
@@ -234,14 +248,17 @@ class PostgresReader:
 
     errors = ERRORS
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._connect = connect
-        self._connection = connect()
+    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
+        self._epochs = epochs
+        self._connect = epochs.entering(connect)
+        self._connection = self._connect()
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         """Run `fn` over one consistent, read-only view of the store."""
         self._settle()
+        if self._epochs.is_over(self._connection):
+            self._connection.close()
         if self._connection.closed:
             self._connection = self._connect()
         try:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 
-from holdfast.store.postgres.server import ServerIdentity
+from holdfast.store.postgres.server import Connection, ServerIdentity
 
 QUIET_SECONDS = 3.0
 """How long a statement may go unanswered before the server is asked."""
@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 Address = dict[str, Any]
 
 
-class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):
+class WatchedConnection(Connection):
     """A connection that says since when it waits, and whose wait another thread can end."""
 
     address: Address

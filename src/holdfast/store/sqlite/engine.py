@@ -38,8 +38,13 @@ class SqliteEngine:
 
     name = "sqlite"
     lanes = 1
-    feed_order = FeedOrder(cursor="0, e.pos", after="?1 = 0 AND e.pos > ?2", order="e.pos")
-    feed_end_sql = "SELECT 0, coalesce(max(pos), 0) FROM transcript_events"
+    feed_order = FeedOrder(
+        cursor="0, e.pos",
+        after="?1 = 0 AND e.pos > ?2",
+        order="e.pos",
+        end="SELECT 0, max(pos) FROM transcript_events HAVING max(pos) > 0",
+        ahead="SELECT ?1 <> 0 OR ?2 > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'transcript_events'), 0)",
+    )
     moment_sql: str | None = None
     text = TEXT
     chores: tuple[Chore, ...] = (space.give_back,)

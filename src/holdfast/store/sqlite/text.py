@@ -26,11 +26,11 @@ def _quoted(text: str) -> str:
 
 
 TEXT = TextSql(
-    major="0",
-    after="?1 = 0 AND e.pos > ?2",
+    place="1 AS epoch, 0 AS major, e.pos AS pos",
+    after="?1 = 1 AND ?2 = 0 AND e.pos > ?3",
     order="e.pos",
-    safe="SELECT 0, coalesce(max(pos), 0) FROM transcript_events",
-    newest="SELECT 0, coalesce(max(pos), 0) FROM transcript_events",
+    safe="SELECT 1, 0, coalesce(max(pos), 0) FROM transcript_events",
+    newest="SELECT 1, 0, coalesce(max(pos), 0) FROM transcript_events",
     matches="t.words MATCH ?1",
     document=document,
     query=query,

@@ -21,6 +21,8 @@ class SqliteTx:
 
     __slots__ = ("_clock", "_execute", "_executemany", "changed", "recorded", "rerun", "traces")
 
+    history = ""  # a file has one
+
     def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
         cursor = connection.cursor()
         self._execute = cursor.execute

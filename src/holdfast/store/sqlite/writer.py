@@ -17,6 +17,7 @@ class SqliteWriter:
     """Begins, commits and takes back; says what an error means; keeps the log short and looks for room."""
 
     errors = ERRORS
+    history = SqliteTx.history
 
     def __init__(
         self, connection: apsw.Connection, log: WriteAheadLog, room: Room, clock: Clock, owner: Owner | None = None
