@@ -22,20 +22,15 @@ ANOTHER = "take another backup; nothing was made of this one"
 SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
 
 
-def copy(source: Path, target: Path, told: Progress) -> None:
+def copy(source: apsw.Connection, target: Path, told: Progress) -> None:
     """Copy the store as it is now to a new or empty file that stands alone.
 
     The snapshot is held until the copy is done, and the write-ahead log grows meanwhile: see the log's bound.
     """
-    there = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        there.set_busy_timeout(10_000)
-        there.execute("BEGIN")
-        there.execute("SELECT count(*) FROM schema_meta").fetchall()  # the snapshot begins with the first read
-        _copy_pages(there, target, told)
-        there.execute("ROLLBACK")
-    finally:
-        there.close()
+    source.execute("BEGIN")
+    source.execute("SELECT count(*) FROM schema_meta").fetchall()  # the snapshot begins with the first read
+    _copy_pages(source, target, told)
+    source.execute("ROLLBACK")
 
 
 def restore(backup: Path, target: Path, told: Progress) -> None:
