@@ -125,9 +125,7 @@ async def test_one_that_ends_leaves_the_log_of_its_successor_alone(sqlite_url: s
         assert await values(moved, "s") == [{"n": 1}]
 
 
-async def test_nothing_is_read_from_a_file_that_came_later(
-    sqlite_url: str, path: Path, tmp_path: Path
-) -> None:
+async def test_nothing_is_read_from_a_file_that_came_later(sqlite_url: str, path: Path, tmp_path: Path) -> None:
     other = f"sqlite:///{path.with_name('other.db')}"
     async with await open_store(other) as store:
         await store.append("theirs", numbered(9))
