@@ -59,7 +59,7 @@ async def test_a_log_beside_the_place_is_never_taken_for_the_restored_ones(
     moved = crashed.with_name("moved.db")
     crashed.rename(moved)
     before = files(crashed.parent)
-    with pytest.raises(InvalidInput, match="holdfast.db-wal"):
+    with pytest.raises(InvalidInput, match=r"holdfast\.db-wal"):
         await restore(tmp_path / "backup", f"sqlite:///{crashed}")
     assert files(crashed.parent) == before
     for suffix in ("-wal", "-shm"):
@@ -93,7 +93,7 @@ async def test_a_link_to_the_place_is_followed(sqlite_url: str, tmp_path: Path) 
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "holdfast.db-wal").write_bytes(b"another one's")
     (tmp_path / "holdfast.db").symlink_to(tmp_path / "real" / "holdfast.db")
-    with pytest.raises(InvalidInput, match="holdfast.db-wal"):
+    with pytest.raises(InvalidInput, match=r"holdfast\.db-wal"):
         await restore(tmp_path / "backup", f"sqlite:///{tmp_path}/holdfast.db")
 
 
@@ -102,7 +102,7 @@ async def test_a_store_with_its_log_is_no_backup(sqlite_url: str, path: Path, tm
     async with await open_store(sqlite_url) as store:
         await store.append("s", numbered(1))
         crash(path, tmp_path / "crashed" / "holdfast.db")
-    with pytest.raises(InvalidInput, match="holdfast.db-wal"):
+    with pytest.raises(InvalidInput, match=r"holdfast\.db-wal"):
         await restore(tmp_path / "crashed" / "holdfast.db", f"sqlite:///{tmp_path}/restored.db")
     assert not (tmp_path / "restored.db").exists()
 

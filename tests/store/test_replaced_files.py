@@ -151,6 +151,6 @@ async def test_a_log_without_its_database_is_never_taken_for_a_new_store(sqlite_
     for empty in (False, True):
         if empty:
             path.touch()
-        with pytest.raises(EngineRefused, match="holdfast.db-wal"):
+        with pytest.raises(EngineRefused, match=r"holdfast\.db-wal"):
             await open_store(sqlite_url)
         assert {each.name: each.read_bytes() for each in path.parent.glob("*-wal")} == logs

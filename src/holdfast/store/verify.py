@@ -122,7 +122,8 @@ class Verification(Part):
         """Verify the tenant's sessions, oldest first, also those that cannot even be read; not those deleted since."""
         after = 0
         while page := await self.workers.read(lambda tx, after=after: tx.all(SESSIONS, self.tenant, after)):  # type: ignore[misc]
-            for session_id, after in page:
+            after = page[-1][1]
+            for session_id, _ in page:
                 try:
                     yield await self.session(session_id)
                 except Corrupt as error:

@@ -35,7 +35,7 @@ class Backups:
         return max((each for each in begun if each <= now), default=None)
 
     def remove_old(self, made: BackedUp) -> list[Path]:
-        """Remove all but the newest; the one just made stays, whatever the clock says, and so does the last sound one."""
+        """Remove all but the newest; the one just made stays, whatever the clock says, and the last sound one."""
         others = [path for path in self._all() if path != made.path]
         gone = others[: max(0, len(others) - self.keep + 1)]
         if gone and made.damaged and not any(map(_is_sound, others[len(gone) :])):
