@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.cli.command import answer, fill, run
 from tests.gateway.process import running
+from tests.gateway.test_transfer import damage
 from tests.store.test_migrations import make_first_store
 
 from holdfast.store import NewEvent, open_store
@@ -34,6 +35,31 @@ def test_a_backup_comes_back(tmp_path: Path, served: bool) -> None:
     back = answer("db", "restore", str(backup), data=tmp_path / "back")
     assert back["storeId"] != answer("db", "status", data=data)["storeId"]
     assert heads(tmp_path / "back") == heads(data)
+
+
+def test_damaged_sessions_are_backed_up_and_restored_and_named(tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "backup"
+    fill(data)
+    damage(f"sqlite:///{data}/holdfast.db", "UPDATE transcript_events SET payload = {blob} WHERE pos = 2")
+    made = answer("db", "backup", str(backup), data=data, code=1)
+    (damaged,) = made["damaged"]
+    assert (made["sessions"], damaged["tenant"], damaged["sessionId"]) == (2, "default", "one")
+    said = run("db", "restore", str(backup), data=tmp_path / "back")
+    assert (said.exit_code, "DAMAGED  default/one: event 2" in said.stdout) == (1, True)
+    assert answer("sessions", "verify", data=tmp_path / "back", code=1)["bad"] == 1
+
+
+def test_what_a_moved_store_left_is_not_restored_beside(tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "backup"
+    fill(data)
+    run("db", "backup", str(backup), data=data)
+    (tmp_path / "back").mkdir()
+    (tmp_path / "back" / "holdfast.db-wal").write_bytes(b"another one's")
+    refused = run("db", "restore", str(backup), data=tmp_path / "back")
+    assert (refused.exit_code, "holdfast.db-wal is there" in refused.stderr) == (2, True)
+    assert (tmp_path / "back" / "holdfast.db-wal").read_bytes() == b"another one's"
+    assert run("sessions", "ls", data=tmp_path / "back").exit_code == 2
+    assert [each.name for each in (tmp_path / "back").glob("*.db*")] == ["holdfast.db-wal"]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

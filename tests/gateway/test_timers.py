@@ -20,7 +20,7 @@ from holdfast.gateway.operations import timers
 from holdfast.gateway.operations.backups import Backups
 from holdfast.gateway.operations.timers import Served, Timer, Timers
 from holdfast.store import NewEvent, Policy, Store, open_store
-from holdfast.store.backup import restore
+from holdfast.store.backup import damaged_sessions, restore
 from holdfast.store.backup_process import BackupFailed, Order, back_up_apart
 
 DAY = 86_400_000
@@ -266,7 +266,7 @@ async def test_a_failed_run_is_said_counted_and_tried_again(
     assert len(backups_in(folder)) >= 1
 
 
-async def test_a_damaged_store_makes_no_backup_and_keeps_the_old_ones(sqlite_url: str, tmp_path: Path) -> None:
+async def test_damaged_sessions_are_said_and_the_last_sound_backup_is_kept(sqlite_url: str, tmp_path: Path) -> None:
     from tests.gateway.test_transfer import damage
 
     folder = tmp_path / "copies"
@@ -277,11 +277,16 @@ async def test_a_damaged_store_makes_no_backup_and_keeps_the_old_ones(sqlite_url
         ) as found:
             await until(lambda: found["backup"].last_success is not None)
             damage(sqlite_url, "UPDATE transcript_events SET payload = {blob} WHERE seq = 3")
-            await until(lambda: found["backup"].failures)
-            assert "damaged" in (found["backup"].failure or "")
-        (kept,) = backups_in(folder)
-    async with await restore(folder / kept, f"sqlite:///{tmp_path}/restored.db") as again:
-        assert (await again.sessions.get("a")).head_seq == 5
+            await until(lambda: found["backup"].failure is not None)
+            runs = found["backup"].runs
+            await until(lambda: found["backup"].runs > runs + 1)
+            assert "1 of its sessions are damaged: default/a: event 3" in (found["backup"].failure or "")
+            assert found["backup"].failures == 0
+        kept = [folder / name for name in backups_in(folder)]
+    sound, broken = (damaged_sessions(each) for each in kept)
+    assert (sound, [each.session_id for each in broken]) == ((), ["a"])
+    async with await restore(kept[0], f"sqlite:///{tmp_path}/restored.db") as again:
+        assert (await again.verification.session("a")).problem is None
 
 
 async def test_waiting_between_failures_grows_to_an_end(sqlite_url: str) -> None:

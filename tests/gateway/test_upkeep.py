@@ -108,7 +108,13 @@ async def test_a_backup_is_made_and_checked(client: httpx2.AsyncClient, store: S
     path = tmp_path / "copies" / "one.backup"
     made = await client.post("/api/backup", json={"path": str(path)})
     assert made.status_code == 200, made.text
-    assert made.json() == {"path": str(path), "bytes": path.stat().st_size, "sessions": 2, "checked": True}
+    assert made.json() == {
+        "path": str(path),
+        "bytes": path.stat().st_size,
+        "sessions": 2,
+        "checked": True,
+        "damaged": [],
+    }
     assert (await client.post("/api/backup", json={"path": str(path)})).status_code == 400
     for wrong in ("relative", "", "/a\0b"):
         assert (await client.post("/api/backup", json={"path": wrong})).status_code == 400

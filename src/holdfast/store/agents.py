@@ -89,9 +89,10 @@ class SubAgents(Part):
             before = AGENTS.get(tx, head.session_no, agent_id)
             if before is None:
                 raise NotFound(f"session {session_id!r} has no sub-agent {agent_id!r}", agent_id=agent_id)
+            if find_replays(tx, head, [event]):
+                return as_agent(agent_id, before)  # still active, if that end was erased
             if before.status != "active":
-                known = find_replays(tx, head, [event])
-                if known or (before.status == status and same_members(before, body, "result")):
+                if before.status == status and same_members(before, body, "result"):
                     return as_agent(agent_id, before)
                 raise Conflict(f"sub-agent {agent_id!r} has ended before, otherwise", status=before.status)
             append(tx, self.tenant, session_id, [event])

@@ -74,12 +74,10 @@ def append(
             raise stale(tx, head, session_id, expected_seq)
     if lease is not None:
         check_lease(tx, head, lease)
-    fresh = [event for index, event in enumerate(events) if index not in places] if places else events
+    fresh, twins = without_twins(events, places) if len(events) > 1 else (events, {})
     _check_parents(tx, head, fresh)
-    unique, twins = without_twins(fresh) if len(fresh) > 1 else (fresh, {})
-    seqs = _write(tx, tenant, session_id, head, unique)
-    seqs.update({twin: seqs[first] for twin, first in twins.items()})
-    return _located(events, places, seqs)
+    seqs = _write(tx, tenant, session_id, head, fresh)
+    return _located([twins.get(event.event_id, event) for event in events] if twins else events, places, seqs)
 
 
 def check_lease(tx: Tx, head: Head, lease: Lease) -> None:

@@ -127,7 +127,8 @@ class Attachments(Part):
         def run(tx: Tx) -> Appended:
             find(tx, self.tenant, digest)
             appended = append(tx, self.tenant, session_id, [event], lease=lease)
-            tx.run(INSERT_USE, existing_head(tx, self.tenant, session_id).session_no, self.tenant, digest)
+            if not appended.replayed:
+                tx.run(INSERT_USE, existing_head(tx, self.tenant, session_id).session_no, self.tenant, digest)
             return appended
 
         return await self.workers.write(run, (self.lock(session_id), sweep.attachment_lock(self.tenant, digest)))

@@ -1,27 +1,42 @@
 """Backup: the whole store at one moment, copied while it is in use, and checked before it is called a backup.
 
 What a backup is depends on the engine: a SQLite file, or an archive of a PostgreSQL database's tables. Either is
-written beside its place, by one at a time, read again, and only then put there. A restore never touches a store that
-is there, and gives the new one an id of its own, so that cursors from before are refused and not misread.
+written beside its place, by one at a time, read again, and only then put there. A session that is damaged in the store
+is in the backup as it is, and named: by whoever made the backup, and inside it. A restore never touches a store that
+is there, or what one has left, and gives the new one an id of its own, so that cursors from before are refused and not
+misread.
 """
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
+from holdfast.core import strict_json
 from holdfast.core.errors import Conflict, Corrupt, InvalidInput, StoreUnavailable
 from holdfast.store.portable.durable import locked, sync_folder
 from holdfast.store.store import Store, open_store
 from holdfast.store.urls import sqlite_path
-from holdfast.store.verify import Verified
 
 PART = ".part"
 
 Told = Callable[[str, int, int], None]
 """Told what is going on, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedSession:
+    """A session that is in a backup as it was found, and is not what was written."""
+
+    tenant: str
+    session_id: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.tenant}/{self.session_id}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +46,33 @@ class BackedUp:
     path: Path
     size_bytes: int
     sessions: int
+    damaged: tuple[DamagedSession, ...] = ()
 
 
 async def back_up(store: Store, path: Path, *, told: Told | None = None) -> BackedUp:
-    """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless it is good.
+    """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless the copy is whole.
 
-    Conflict if another backup to this file is being made.
+    Sessions that are damaged in the store are copied too, and named. Conflict if another backup to this file is being
+    made.
     """
     tell = told or _silent
     beside = await asyncio.to_thread(_Beside, path, "a backup never overwrites: name a new file")
     try:
         await asyncio.to_thread(store.engine.copy_to, beside.path, lambda done, of: tell("copying", done, of))
-        sessions = await _check(store, beside.path, tell)
-        return BackedUp(path, await asyncio.to_thread(beside.put_in_place), sessions)
+        sessions, damaged = await _check(store, beside.path, tell)
+        if damaged:
+            said = strict_json.dump([asdict(each) for each in damaged]).decode()
+            await asyncio.to_thread(_format_of(beside.path).note, beside.path, said)
+        return BackedUp(path, await asyncio.to_thread(beside.put_in_place), sessions, damaged)
     finally:
         await asyncio.to_thread(beside.close)
 
 
 async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
-    """Make a store at `url` from a backup, and open it; InvalidInput if there is one already, Corrupt if it is bad."""
+    """Make a store at `url` from a backup, and open it; InvalidInput if there is one already, Corrupt if it is bad.
+
+    What was damaged in the store when the backup was made is restored as it was: see `damaged_sessions`.
+    """
     tell = told or _silent
     target = sqlite_path(url)
     if target is None:
@@ -58,11 +81,36 @@ async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
     beside = await asyncio.to_thread(_Beside, target, "restore beside it, or move it away first")
     try:
         await asyncio.to_thread(_restore_sqlite, path, beside.path, lambda done, of: tell("restoring", done, of))
-        await _verify_all(beside.path, tell)
+        _, found = await _verify_copy(beside.path, tell)
+        _refuse_unknown(found, await asyncio.to_thread(damaged_sessions, path))
         await asyncio.to_thread(beside.put_in_place)
     finally:
         await asyncio.to_thread(beside.close)
     return await open_store(url)
+
+
+def damaged_sessions(path: Path) -> tuple[DamagedSession, ...]:
+    """The sessions of a backup that were damaged in the store when it was made."""
+    found = _format_of(path).noted(path)
+    return () if found is None else tuple(DamagedSession(**each) for each in strict_json.parse(found.encode()))
+
+
+class _Format(Protocol):
+    """The module of an engine's backups, as far as it is used for either."""
+
+    def note(self, path: Path, damage: str) -> None: ...
+
+    def noted(self, path: Path) -> str | None: ...
+
+
+def _format_of(path: Path) -> _Format:
+    from holdfast.store.sqlite import backup as sqlite
+
+    if sqlite.is_backup(path):
+        return sqlite
+    from holdfast.store.postgres import backup as postgres
+
+    return postgres
 
 
 def _restore_sqlite(path: Path, target: Path, told: Callable[[int, int], None]) -> None:
@@ -114,7 +162,9 @@ class _Beside:
     """The file in which what is to stand at a path is written, by one at a time."""
 
     def __init__(self, target: Path, hint: str) -> None:
-        """Conflict if another is at it, InvalidInput if something stands at the path."""
+        """Conflict if another is at it, InvalidInput if something stands at the path, or was left beside it."""
+        from holdfast.store.sqlite.place import left_beside
+
         self._target = target
         self.path = _name_beside(target)
         self._made = not target.parent.exists()
@@ -133,6 +183,13 @@ class _Beside:
         if target.exists():
             self.close()
             raise InvalidInput(f"{target} exists already", hint=hint)
+        left = left_beside(target)
+        if left:
+            self.close()
+            raise InvalidInput(
+                f"{left[0]} is there, which is part of another database",
+                hint="move it to where that database is now: it may have what was acknowledged last",
+            )
 
     def put_in_place(self) -> int:
         """Let the file stand at its path, durably; its size."""
@@ -167,37 +224,47 @@ def _unfinished(path: Path) -> list[Path]:
     return [each for each in found if each.exists()]
 
 
-async def _check(store: Store, path: Path, tell: Told) -> int:
-    """How many sessions a copy has, if it is whole; Corrupt if not."""
-    if store.engine.name != "sqlite":
-        from holdfast.store.postgres import backup as postgres
+async def _check(store: Store, path: Path, tell: Told) -> tuple[int, tuple[DamagedSession, ...]]:
+    """How many sessions a copy has, and which are damaged; Corrupt if the copy is not whole.
 
-        return await asyncio.to_thread(postgres.check, path, lambda done, of: tell("checking", done, of))
-    return await _verify_all(path, tell)
+    The tables of a PostgreSQL store cannot be read in their archive: its sessions are verified where they are.
+    """
+    if store.engine.name == "sqlite":
+        return await _verify_copy(path, tell)
+    from holdfast.store.postgres import backup as postgres
+
+    sessions = await asyncio.to_thread(postgres.check, path, lambda done, of: tell("checking", done, of))
+    return sessions, (await _verify_sessions(store, tell))[1]
 
 
-async def _verify_all(path: Path, tell: Told) -> int:
-    """Verify every session of every tenant in a file that is no store yet; how many there are."""
-    count = 0
+async def _verify_copy(path: Path, tell: Told) -> tuple[int, tuple[DamagedSession, ...]]:
+    """How many sessions there are in a file that is no store yet, and which are damaged; Corrupt if the file is."""
     async with await open_store(f"sqlite:///{path}", read_only=True) as copy:
-        problems = await copy.verification.files()
+        problems = await asyncio.to_thread(copy.engine.check)
         if problems:
             raise Corrupt(f"the store, or its copy, is damaged: {problems[0]}")
-        for tenant in await copy.verification.tenants():
-            verification = copy.for_tenant(tenant).verification
-            page = await verification.sessions()
-            while page:
-                for session_id in page:
-                    _refuse_bad(await verification.session(session_id))
-                    count += 1
-                    tell("checking", count, 0)
-                page = await verification.sessions(after=page[-1])
-    return count
+        return await _verify_sessions(copy, tell)
 
 
-def _refuse_bad(found: Verified) -> None:
-    if found.problem is not None:
-        raise Corrupt(f"session {found.session_id!r} is damaged: {found.problem}", session_id=found.session_id)
+async def _verify_sessions(store: Store, tell: Told) -> tuple[int, tuple[DamagedSession, ...]]:
+    """Verify every session of every tenant; how many there are, and which are damaged."""
+    count = 0
+    damaged = {(stray.tenant, stray.session_id): stray.problem for stray in await store.verification.strays()}
+    for tenant in await store.verification.tenants():
+        async for found in store.for_tenant(tenant).verification.every():
+            count += 1
+            tell("checking", count, 0)
+            if found.problem is not None:
+                damaged[tenant, found.session_id] = found.problem
+    return count, tuple(DamagedSession(*names, problem) for names, problem in sorted(damaged.items()))
+
+
+def _refuse_unknown(found: Iterable[DamagedSession], known: Iterable[DamagedSession]) -> None:
+    """Corrupt if a session is damaged that was not when the backup was made."""
+    names = {(each.tenant, each.session_id) for each in known}
+    for each in found:
+        if (each.tenant, each.session_id) not in names:
+            raise Corrupt(f"the backup is damaged: session {each}", session_id=each.session_id)
 
 
 def _silent(what: str, done: int, of: int) -> None:

@@ -11,13 +11,13 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, StoreUnavailable
-from holdfast.store.backup import BackedUp, back_up, drop_unfinished, remove_unfinished
+from holdfast.store.backup import BackedUp, DamagedSession, back_up, drop_unfinished, remove_unfinished
 from holdfast.store.store import open_store
 
 NICE = 10
@@ -80,7 +80,8 @@ async def _last_word(process: asyncio.subprocess.Process) -> dict[str, Any]:
 def _result(said: dict[str, Any]) -> BackedUp:
     if "code" in said:
         raise BackupFailed(said["message"], hint=said.get("hint"), reason=said["code"])
-    return BackedUp(Path(said["path"]), said["bytes"], said["sessions"])
+    damaged = tuple(DamagedSession(**each) for each in said["damaged"])
+    return BackedUp(Path(said["path"]), said["bytes"], said["sessions"], damaged)
 
 
 def _main() -> None:
@@ -108,7 +109,8 @@ async def _made(order: Order) -> dict[str, Any]:
         return {"code": error.code, "message": error.message, "hint": error.hint}
     except OSError as error:
         return {"code": StoreUnavailable.code, "message": f"cannot write to {order.path.parent}: {error}"}
-    return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions}
+    damaged = [asdict(each) for each in made.damaged]
+    return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "damaged": damaged}
 
 
 def _until_alone(order: Order) -> None:

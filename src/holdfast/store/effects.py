@@ -104,7 +104,8 @@ class Effects(Part):
                 ):
                     return as_effect(call_id, before)
                 raise Conflict(f"effect {call_id!r} has ended before, otherwise", status=before.status)
-            append(tx, self.tenant, session_id, [event])
+            if append(tx, self.tenant, session_id, [event]).replayed:
+                return as_effect(call_id, before)  # an earlier run of this write was erased since
             after = finished_effect(before, body, event.created_at)
             EFFECTS.put(tx, head.session_no, {call_id: after})
             return as_effect(call_id, after)

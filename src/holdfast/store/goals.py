@@ -43,6 +43,7 @@ class Goals(Part):
     ) -> Goal:
         """A new goal, named `goal-001` and so on if no name is given; Conflict if the name is another goal's.
 
+        One that is there already, by this name and description, is answered as replayed, and a key is kept with it.
         One that has ended already, later than it was set, is set and then changed.
         """
         check_session_id(session_id)
@@ -57,7 +58,9 @@ class Goals(Part):
         def write(tx: Tx) -> Goal:
             head = head_of(tx, self.tenant, session_id)
             known = known_before(tx, head, draft) if head is not None else None
-            if known is not None:
+            if head is not None and known is not None:
+                if known.type == types.GOAL_UPDATED:
+                    return self._kept(tx, head, known, goal_id, description)
                 first = _first_result(known, body, goal_id, end)
                 return replace(first, replayed=known.event_id != draft.event_id)
             number = GOALS.next_number(tx, head.session_no) if head is not None else 1
@@ -65,9 +68,12 @@ class Goals(Part):
             child = new_goal(number, body, draft.created_at)
             there = GOALS.get(tx, head.session_no, name) if head is not None else None
             if there is not None:
-                if there.document["description"] == description and goal_id is not None:
-                    return replace(as_goal(name, there), replayed=True)
-                raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
+                if there.document["description"] != description or goal_id is None:
+                    raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
+                if idempotency_key is not None:
+                    same = {"goalId": name, "changes": {"description": description}}
+                    append(tx, self.tenant, session_id, [with_body(draft, same)._replace(type=types.GOAL_UPDATED)])
+                return replace(as_goal(name, there), replayed=True)
             events = [with_body(draft, {"goalId": name, **body})]
             if end is not None:
                 change = {"goalId": name, "changes": {"status": status}}
@@ -78,6 +84,14 @@ class Goals(Part):
             return as_goal(name, child)
 
         return await self.write(session_id, write)
+
+    def _kept(self, tx: Tx, head: Head, known: Known, goal_id: str | None, description: str) -> Goal:
+        """The goal that was there already when this key was used to add it, by an event that changed nothing."""
+        first = first_body(known, types.GOAL_UPDATED)
+        there = None if goal_id is None else GOALS.get(tx, head.session_no, goal_id)
+        if there is None or goal_id is None or first != {"goalId": goal_id, "changes": {"description": description}}:
+            raise conflict_with(known)
+        return replace(as_goal(goal_id, there), replayed=True)
 
     def _end(self, status: str, created_at: int | None, completed_at: int | None) -> Prepared | None:
         """The event that ends a new goal, if it ended at another time than it was set."""

@@ -25,6 +25,7 @@ CREATIONS = """
     JOIN transcript_event_identities i ON i.session_no = s.session_no AND i.idempotency_key = ?1
     JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq
     WHERE s.session_no > ?2 ORDER BY s.session_no LIMIT 500"""
+CREATE_TABLE = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
 PUT = "INSERT INTO schema_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
@@ -40,13 +41,18 @@ def newest(engine: str) -> int:
     return scripts(engine)[-1][0]
 
 
-def migrate(tx: Tx, engine: str) -> str:
-    """Bring the schema up to date inside the open transaction; the store's id."""
+def tables(engine: str) -> frozenset[str]:
+    """The names of all our tables: what else is in the database is somebody else's."""
+    return frozenset(name for _, script in scripts(engine) for name in CREATE_TABLE.findall(script))
+
+
+def migrate(tx: Tx, engine: str, until: int | None = None) -> str:
+    """Bring the schema up to date, or up to an older version, inside the open transaction; the store's id."""
     found = version_of(tx, engine)
     known = scripts(engine)
     refuse_newer(found, known[-1][0])
     for number, script in known:
-        if number > found:
+        if found < number <= (until or known[-1][0]):
             for statement in statements(script):
                 tx.run(statement)
             if number == 2 and found:

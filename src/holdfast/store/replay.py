@@ -1,9 +1,11 @@
 """Which events are in the log already: a retry changes nothing.
 
 An event is known by its id or its idempotency key. The same name with another body, compared as JSON values, is a
-conflict: the first body stands.
+conflict: the first body stands. So is an id with another key than it has in the log: a key that is not kept would let a
+later retry write the event again.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +52,8 @@ def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Kn
         known = same_id or same_key
         if known is None:
             continue
-        if (same_id and same_key and same_id.seq != same_key.seq) or not _same_body(event, known):
+        other_key = same_id and event.idempotency_key not in (None, same_id.idempotency_key)
+        if other_key or not _same_body(event, known):
             raise _conflict(event, known)
         found[index] = known
     return found
@@ -101,11 +104,12 @@ def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> li
 
 
 def _same_body(event: Prepared, known: "Prepared | Known") -> bool:
-    """Whether a retry says the same; of an erased event only its type is left to compare."""
+    """Whether a retry says the same; of an erased event its type and the digest of its body are left to compare."""
     if known.type != event.type:
         return False
-    erased = isinstance(known, Known) and known.erased is not None
-    return erased or strict_json.same_value(known.payload, event.payload)
+    if isinstance(known, Known) and known.erased is not None:
+        return hashlib.sha256(event.payload).digest() == known.erased
+    return strict_json.same_value(known.payload, event.payload)
 
 
 def _conflict(event: Prepared, known: Known) -> IdempotencyConflict:
@@ -115,23 +119,49 @@ def _conflict(event: Prepared, known: Known) -> IdempotencyConflict:
     )
 
 
-def without_twins(events: Sequence[Prepared]) -> tuple[list[Prepared], dict[str, str]]:
-    """The events without those that repeat an earlier one of the same batch, and which repeats which."""
+def without_twins(
+    events: Sequence[Prepared], known: dict[int, Known]
+) -> tuple[list[Prepared], dict[str, Prepared]]:
+    """The events of a batch that are new, each once, and by event id those that stand for others.
+
+    What repeats an earlier event of the batch, by its id or its key, is not written. Its key is kept if the earlier one
+    has none. IdempotencyConflict if a retry could not find all of them where they were: two bodies or two keys under
+    one name, or an id of an event that is in the log by another.
+    """
     unique: list[Prepared] = []
-    seen: dict[tuple[str, str], Prepared] = {}
-    twins: dict[str, str] = {}
-    for event in events:
-        names = [("id", event.event_id)]
-        if event.idempotency_key is not None:
-            names.append(("key", event.idempotency_key))
-        first = next((seen[name] for name in names if name in seen), None)
-        if first is None:
+    places: dict[tuple[str, str], int] = {}
+    twins: dict[str, int] = {}
+    lost = {events[index].event_id for index, found in known.items() if found.event_id != events[index].event_id}
+    for event in (event for index, event in enumerate(events) if index not in known):
+        found = {places[name] for name in _names(event) if name in places}
+        if not found:
+            places.update(dict.fromkeys(_names(event), len(unique)))
             unique.append(event)
-            seen.update(dict.fromkeys(names, event))
-        elif _same_body(event, first):
-            twins[event.event_id] = first.event_id
-        else:
-            raise IdempotencyConflict(
-                f"{event.idempotency_key or event.event_id!r} is in the batch twice, with different bodies"
-            )
-    return unique, twins
+            continue
+        place = found.pop()
+        first = unique[place]
+        keys = {first.idempotency_key, event.idempotency_key} - {None}
+        if found or len(keys) > 1 or not _same_body(event, first):
+            raise _twice(event)
+        unique[place] = first._replace(idempotency_key=next(iter(keys), None))
+        places.update((name, place) for name in _names(event) if name[0] == "key")
+        twins[event.event_id] = place
+        if event.event_id != first.event_id:
+            lost.add(event.event_id)
+    for event in unique:
+        if event.event_id in lost:
+            raise _twice(event)
+    return unique, {twin: unique[place] for twin, place in twins.items()}
+
+
+def _names(event: Prepared) -> list[tuple[str, str]]:
+    """What an event is known by."""
+    names = [("id", event.event_id)]
+    if event.idempotency_key is not None:
+        names.append(("key", event.idempotency_key))
+    return names
+
+
+def _twice(event: Prepared) -> IdempotencyConflict:
+    name = event.idempotency_key or event.event_id
+    return IdempotencyConflict(f"{name!r} is in the batch twice, for different events", key=name)

@@ -21,7 +21,7 @@ from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, prepare
 from holdfast.store.projection import TaskFacts, finalized, moved
 from holdfast.store.reading import Head, existing_head, head_of
-from holdfast.store.replay import find_by_key, find_replays, known_before
+from holdfast.store.replay import Known, conflict_with, find_by_key, find_replays, first_body, known_before
 from holdfast.store.sessions import describe
 from holdfast.store.shares import Length
 
@@ -155,7 +155,7 @@ class Tasks(Part):
             now = get(tx, self.tenant, task.task_id)
             done = known_before(tx, head, resumed)
             if done is not None:
-                return Begun(now, False, strict_json.parse(done.payload)["changes"].get(WAITING) is not None)
+                return Begun(now, False, _waited(done, task))
             first = self._first(tx, head, prepared.type, prepared.idempotency_key, None)
             if first is not None:
                 return first
@@ -336,6 +336,16 @@ def get(tx: Tx, tenant: str, task_id: str) -> Task:
 def waiting(task: Task) -> int:
     """How many messages a task has yet to take."""
     return int(task.document.get(WAITING, 0))
+
+
+def _waited(done: Known, task: Task) -> bool:
+    """Whether a message, whose going on with a task was written before, had to wait; IdempotencyConflict if what was
+    written is something else, NotFound if it was erased."""
+    first = first_body(done, types.TASK_UPDATED)
+    waited = WAITING in first["changes"]
+    if first["taskId"] != task.task_id or (first["state"] != TaskState.SUBMITTED.value and not waited):
+        raise conflict_with(done)
+    return waited
 
 
 def _ended(task: Task) -> TaskEnded:

@@ -6,11 +6,12 @@ Strictly read-only. The first thing that is wrong is named; head hashes are repo
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.core.chain import GENESIS
-from holdfast.core.errors import Corrupt, HoldfastError, InvalidJson, NotFound
+from holdfast.core.errors import Corrupt, HoldfastError, InvalidJson, NotFound, SessionGone
 from holdfast.core.ids import check_session_id
 from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Row, Tx
@@ -30,12 +31,12 @@ LAST_IDENTITY = """
       WHERE (event_id, session_no) > (?1, ?2) ORDER BY event_id, session_no LIMIT ?3) page
     ORDER BY event_id DESC, session_no DESC LIMIT 1"""
 STRAY_IDENTITIES = """
-    SELECT s.session_id, i.seq FROM transcript_event_identities i
+    SELECT s.tenant, s.session_id, i.seq FROM transcript_event_identities i
     JOIN sessions s ON s.session_no = i.session_no
     LEFT JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq AND e.event_id = i.event_id
     WHERE (i.event_id, i.session_no) > (?1, ?2) AND (i.event_id, i.session_no) <= (?3, ?4) AND e.seq IS NULL LIMIT ?5"""
 SESSIONS = """
-    SELECT session_id FROM sessions
+    SELECT session_id, session_no FROM sessions
     WHERE tenant = ?1 AND session_no > ?2 AND life = 'live' ORDER BY session_no LIMIT 500"""
 NUMBER_OF = "SELECT session_no FROM sessions WHERE tenant = ?1 AND session_id = ?2"
 TENANTS = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
@@ -63,6 +64,19 @@ class Verified:
     head_hash: str
     problem: str | None = None
     bad_seq: int | None = None
+
+
+class Stray(NamedTuple):
+    """An identity without an event."""
+
+    tenant: str
+    session_id: str
+    seq: int
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the session."""
+        return f"has an identity for event {self.seq}, which is not there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +118,19 @@ class Verification(Part):
 
         return await self.workers.read(run)
 
+    async def every(self) -> AsyncIterator[Verified]:
+        """Verify the tenant's sessions, oldest first, also those that cannot even be read; not those deleted since."""
+        after = 0
+        while page := await self.workers.read(lambda tx, after=after: tx.all(SESSIONS, self.tenant, after)):  # type: ignore[misc]
+            after = page[-1][1]
+            for session_id, _ in page:
+                try:
+                    yield await self.session(session_id)
+                except Corrupt as error:
+                    yield Verified(session_id, 0, "", error.message)
+                except (NotFound, SessionGone):
+                    continue
+
     async def tenants(self) -> list[str]:
         """Every tenant that has or had a session."""
         return [row[0] for row in await self.workers.read(lambda tx: tx.all(TENANTS))]
@@ -112,19 +139,20 @@ class Verification(Part):
         """What is wrong with the database as a whole: what its engine finds, and identities without an event."""
         try:
             found = await asyncio.to_thread(self.engine.check)
-            strays = await self._strays()
+            strays = await self.strays()
         except HoldfastError as error:
             return [error.message]
-        return found + [f"session {name} has an identity for event {seq}, which is not there" for name, seq in strays]
+        return found + [f"session {stray.session_id} {stray.problem}" for stray in strays]
 
-    async def _strays(self) -> list[Row]:
+    async def strays(self) -> list[Stray]:
         """Identities without an event, some of them; a page at a time, since no read may take long."""
-        found: list[Row] = []
+        found: list[Stray] = []
         after: Row = ("", 0)
 
-        def page(tx: Tx) -> tuple[Row | None, list[Row]]:
+        def page(tx: Tx) -> tuple[Row | None, list[Stray]]:
             last = tx.one(LAST_IDENTITY, *after, IDENTITIES)
-            return last, [] if last is None else tx.all(STRAY_IDENTITIES, *after, *last, MOST_STRAYS)
+            rows = [] if last is None else tx.all(STRAY_IDENTITIES, *after, *last, MOST_STRAYS)
+            return last, [Stray._make(row) for row in rows]
 
         while len(found) < MOST_STRAYS:
             last, strays = await self.workers.read(page)

@@ -1,14 +1,18 @@
 """`holdfast db backup`."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from holdfast.cli import show
+from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.where import Where, somewhere
+
+DAMAGED = 1
 
 
 @click.command()
@@ -20,12 +24,26 @@ def backup(where: Where, as_json: bool, path: Path) -> None:
 
     A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables. The file's
     own folder is made if need be, but none above that.
+
+    \b
+    Exit codes
+      0  there is a backup, and everything in it is as it was written
+      1  there is a backup, and sessions that are damaged in the store are damaged in it: they are named
+      2  there is no backup
     """
     done = run(_backup(where, path.absolute()))
     if as_json:
         show.as_json(done)
     else:
         click.echo(f"{show.number(done['sessions'], 'session')}, {show.size(done['bytes'])}, checked: {done['path']}")
+        show_damaged(done["damaged"])
+    sys.exit(DAMAGED if done["damaged"] else 0)
+
+
+def show_damaged(sessions: list[dict[str, Any]]) -> None:
+    """Name the sessions of a backup that were damaged when it was made."""
+    for each in sessions:
+        click.echo(f"DAMAGED  {plain(each['tenant'])}/{plain(each['sessionId'])}: {plain(each['problem'])}")
 
 
 async def _backup(where: Where, path: Path) -> Any:

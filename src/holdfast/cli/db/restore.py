@@ -1,5 +1,6 @@
 """`holdfast db restore`."""
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import click
 
 from holdfast.cli import show
+from holdfast.cli.db.backup import DAMAGED, show_damaged
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.where import Where, somewhere
@@ -20,7 +22,14 @@ from holdfast.core.errors import InvalidInput
 def restore(where: Where, as_json: bool, path: Path) -> None:
     """Make a store from a backup, where there is none; it is checked first, and gets an id of its own.
 
-    Nothing is overwritten: to go back to a backup, move the store away and restore in its place.
+    Nothing is overwritten: to go back to a backup, move the store away, with the `-wal` and `-shm` beside it if a
+    gateway was killed, and restore in its place.
+
+    \b
+    Exit codes
+      0  there is a store, and everything in it is as it was written
+      1  there is a store, and sessions that were damaged when the backup was made are damaged in it: they are named
+      2  there is no store
     """
     if where.url is not None:
         raise InvalidInput(
@@ -43,9 +52,12 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
         show.as_json(done)
     else:
         click.echo(f"restored to {done['store']}, store id {done['storeId']}")
+        show_damaged(done["damaged"])
+    sys.exit(DAMAGED if done["damaged"] else 0)
 
 
 async def _restore(where: Where, path: Path) -> dict[str, Any]:
+    from holdfast.store.backup import damaged_sessions
     from holdfast.store.backup import restore as put_back
 
     with show.Progress() as progress:
@@ -54,4 +66,9 @@ async def _restore(where: Where, path: Path) -> dict[str, Any]:
             progress(f"{what} {done:,} of {of:,}" if of else f"{what} {done:,}")
 
         async with await put_back(path, where.store_url, told=told) as store:
-            return {"store": store.engine.url, "storeId": store.store_id, "engine": store.engine.name}
+            damaged = [
+                {"tenant": each.tenant, "sessionId": each.session_id, "problem": each.problem}
+                for each in damaged_sessions(path)
+            ]
+            about = {"store": store.engine.url, "storeId": store.store_id, "engine": store.engine.name}
+            return {**about, "damaged": damaged}

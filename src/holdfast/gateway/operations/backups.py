@@ -1,12 +1,16 @@
-"""A folder of backups: each named by when it was begun, the newest kept, what was cut off removed."""
+"""A folder of backups: each named by when it was begun, the newest kept, what was cut off removed.
+
+While sessions are damaged, the newest backup from before they were is kept too.
+"""
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
-from holdfast.store.backup import PART, remove_unfinished
+from holdfast.store.backup import PART, BackedUp, damaged_sessions, remove_unfinished
 
 NAME = re.compile(r"holdfast-(\d{8}T\d{6})\.(\d{3})Z\.backup")
 HINT = "name a folder that can be written: --backup-folder"
@@ -30,10 +34,13 @@ class Backups:
         begun = (_begun(path) for path in self._all())
         return max((each for each in begun if each <= now), default=None)
 
-    def remove_old(self, made: Path) -> list[Path]:
-        """Remove all but the newest; the one just made stays, whatever the clock says."""
-        others = [path for path in self._all() if path != made]
+    def remove_old(self, made: BackedUp) -> list[Path]:
+        """Remove all but the newest; the one just made stays, whatever the clock says, and the last sound one."""
+        others = [path for path in self._all() if path != made.path]
         gone = others[: max(0, len(others) - self.keep + 1)]
+        if gone and made.damaged and not any(map(_is_sound, others[len(gone) :])):
+            last = next((path for path in reversed(gone) if _is_sound(path)), None)
+            gone = [path for path in gone if path != last]
         for path in gone:
             path.unlink(missing_ok=True)
         return gone
@@ -54,6 +61,14 @@ class Backups:
         if not self.folder.is_dir():
             return []
         return sorted(path for path in self.folder.iterdir() if NAME.fullmatch(path.name))
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether no session was damaged when a backup was made, as far as it says."""
+    try:
+        return not damaged_sessions(path)
+    except (HoldfastError, OSError, ImportError):  # another engine's, whose driver is not here
+        return False
 
 
 def _begun(path: Path) -> int:

@@ -35,11 +35,13 @@ FIRST_LOOK_MS = 30_000
 RETRY_MS = 60_000
 LONGEST_RETRY_MS = 3_600_000
 STOP_SECONDS = 5.0
+MOST_NAMED = 5
+"""Damaged sessions of a backup that are named in the log; the backup names them all."""
 
 log = logging.getLogger("holdfast.gateway")
 
 Work = Callable[[], Awaitable[dict[str, Any]]]
-"""Does it, and says what was done."""
+"""Does it, and says what was done; the `problem` that somebody must look at, if it found one."""
 LastDone = Callable[[Duty], int | None]
 """When it was last done, in milliseconds."""
 
@@ -97,7 +99,7 @@ class Timer:
         self.runs = 0
         self.failures = 0
         self.failure: str | None = None
-        """Why the last run failed; None once one went well."""
+        """Why the last run failed, or what it found to be wrong; None once one went well."""
         self.last_success: int | None = None
         """In milliseconds, by whichever gateway."""
         self.last_failure: int | None = None
@@ -155,8 +157,10 @@ class Timer:
                 await keeping
             duty = await self._duties.leave(self.name, self._holder, done=done)
         if done:
-            self._in_a_row, self.failure, self.last_success = 0, None, duty.now
-            log.info("%s was done", self.name, extra={"fields": said})
+            self.failure = None if said.get("problem") is None else redact(said["problem"])
+            self._in_a_row, self.last_success = 0, duty.now
+            level = logging.INFO if self.failure is None else logging.WARNING
+            log.log(level, "%s was done", self.name, extra={"fields": said})
 
     async def _keep(self) -> None:
         """Keep the duty for as long as the work takes; losing it costs no more than work done twice."""
@@ -257,8 +261,12 @@ def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Wo
         await asyncio.to_thread(backups.prepare)
         path = backups.path_at(served.store.duties.clock.now())
         made = await back_up_apart(Order(served.url, path), stopping)
-        gone = await asyncio.to_thread(backups.remove_old, made.path)
-        return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}
+        gone = await asyncio.to_thread(backups.remove_old, made)
+        said = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}
+        if made.damaged:
+            named = "; ".join(str(each) for each in made.damaged[:MOST_NAMED])
+            said["problem"] = f"{len(made.damaged)} of its sessions are damaged: {named}"
+        return said
 
     return back_up
 

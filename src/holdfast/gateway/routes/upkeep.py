@@ -25,6 +25,7 @@ from holdfast.gateway.routes.service import schema_version
 from holdfast.gateway.wire.upkeep import (
     BackupOrder,
     BackupView,
+    DamagedView,
     DoomedView,
     RetentionOrder,
     RetentionView,
@@ -118,7 +119,8 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 raise Closing("the gateway is stopping: there is no backup")
 
         made = await back_up(store, path, told=told)
-        return json_answer(BackupView(str(made.path), made.size_bytes, made.sessions, True))
+        damaged = [DamagedView(each.tenant, each.session_id, each.problem) for each in made.damaged]
+        return json_answer(BackupView(str(made.path), made.size_bytes, made.sessions, True, damaged))
 
 
 async def verification(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:

@@ -121,13 +121,22 @@ class BackupOrder(Body):
     path: Annotated[str, Meta(extra_json_schema={"pattern": r"^/[^\u0000]*$"})]
 
 
+class DamagedView(Struct, rename="camel"):
+    """A session that is in a backup as it was found, and is not what was written."""
+
+    tenant: str
+    session_id: str
+    problem: str
+
+
 class BackupView(Struct):
-    """A backup that was written, read again and found good."""
+    """A backup that was written and read again; `damaged` names the sessions that were so in the store already."""
 
     path: str
     bytes: int
     sessions: int
     checked: bool
+    damaged: list[DamagedView]
 
 
 class ArchivedView(Struct, rename="camel"):

@@ -2,7 +2,8 @@
 
 The file is a ZIP with `backup.json` first and a member of COPY text for each table; the last member, `manifest.json`,
 has each table's rows and SHA-256, and how many sessions there are. Three things are not copied: transaction ids, which
-mean nothing in another cluster, the words of events, which are indexed again, and which servers live.
+mean nothing in another cluster, the words of events, which are indexed again, and which servers live. Tables that are
+not ours are left alone. A backup is loaded into the schema that it had, and brought up to date there.
 """
 
 import hashlib
@@ -17,15 +18,18 @@ from psycopg import sql
 
 from holdfast.core import TimeOrderedIds, strict_json
 from holdfast.core.errors import Corrupt, InvalidInput, InvalidJson, SchemaUnknown
-from holdfast.store.migrations import migrate, newest, version_of
+from holdfast.store.migrations import migrate, newest, tables, version_of
 from holdfast.store.postgres.connection import Connection, connect, explain
 from holdfast.store.postgres.transaction import PostgresTx
 
 FORMAT = "holdfast-postgres-backup"
 ABOUT = "backup.json"
 MANIFEST = "manifest.json"
+DAMAGED = "damaged.json"
+"""Only in a backup of a store with damaged sessions: which they are."""
 CHUNK = 256 * 1024
 LEFT_OUT = frozenset({"event_text", "servers"})
+OURS = tables("postgres") - LEFT_OUT
 TRANSACTION_ID = "xid"
 
 Progress = Callable[[int, int], None]
@@ -35,6 +39,9 @@ TABLES = """
     WHERE c.relkind = 'r' AND c.relnamespace = (
       SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = 'schema_meta'::regclass)
     ORDER BY c.relname"""
+IN_THE_WAY = """
+    SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = current_schema() AND c.relname = ANY($1::text[]) ORDER BY c.relname LIMIT 1"""
 COLUMNS = """
     SELECT a.attname, a.attidentity::text FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
@@ -54,9 +61,9 @@ def copy(url: str, target: Path, told: Progress) -> None:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         schema = version_of(PostgresTx(connection), "postgres")
         archive.writestr(ABOUT, strict_json.dump({"format": FORMAT, "version": 1, "schema": schema}))
-        tables = _tables(connection)
-        for done, table in enumerate(tables):
-            told(done, len(tables))
+        named = _tables(connection)
+        for done, table in enumerate(named):
+            told(done, len(named))
             columns = _columns(connection, table)
             digest, size, rows = hashlib.sha256(), 0, 0
             with (
@@ -73,23 +80,38 @@ def copy(url: str, target: Path, told: Progress) -> None:
         sessions = connection.execute(SESSIONS).fetchall()[0][0]
         connection.execute("COMMIT")
         archive.writestr(MANIFEST, strict_json.dump({"tables": listed, "sessions": sessions}))
-        told(len(tables), len(tables))
+        told(len(named), len(named))
 
 
 def check(path: Path, told: Progress) -> int:
     """How many sessions there are, without those that were deleted, if the file is whole; Corrupt if not."""
     with _opened(path) as archive:
         manifest = _manifest(archive)
-        tables = manifest["tables"]
-        for done, table in enumerate(tables):
-            told(done, len(tables))
+        listed = manifest["tables"]
+        for done, table in enumerate(listed):
+            told(done, len(listed))
             for _ in _member(archive, table):
                 pass
         return int(manifest.get("sessions", 0))
 
 
+def note(path: Path, damage: str) -> None:
+    """Write down inside a backup which of its sessions were damaged when it was made."""
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(DAMAGED, damage)
+
+
+def noted(path: Path) -> str | None:
+    """What was written down so."""
+    with _opened(path) as archive:
+        try:
+            return archive.read(DAMAGED).decode() if DAMAGED in archive.namelist() else None
+        except (zipfile.BadZipFile, zlib.error, UnicodeDecodeError, OSError) as error:
+            raise Corrupt(f"the backup's {DAMAGED} cannot be read: {error}") from None
+
+
 def restore(path: Path, url: str, told: Progress) -> None:
-    """Put a backup into an empty database, in one transaction, under an id of its own."""
+    """Put a backup into a database without a store, in one transaction, under an id of its own."""
     try:
         _restore(path, url, told)
     except psycopg.Error as error:
@@ -98,33 +120,54 @@ def restore(path: Path, url: str, told: Progress) -> None:
 
 def _restore(path: Path, url: str, told: Progress) -> None:
     with _opened(path) as archive, connect(url) as connection:
-        about = strict_json.parse(archive.read(ABOUT))
-        if about.get("schema") != newest("postgres"):
-            raise SchemaUnknown(
-                f"the backup has schema {about.get('schema')}, this Holdfast needs {newest('postgres')}",
-                hint="restore with the Holdfast version that made it, then start this one on it",
-            )
-        tables = _manifest(archive)["tables"]
-        tables.sort(key=lambda each: PARENTS_FIRST.index(each["table"]) if each["table"] in PARENTS_FIRST else 99)
+        schema = _schema(archive)
+        listed = [each for each in _manifest(archive)["tables"] if each["table"] in OURS]
+        listed.sort(key=lambda each: PARENTS_FIRST.index(each["table"]) if each["table"] in PARENTS_FIRST else 99)
         connection.execute("BEGIN")
         tx = PostgresTx(connection)
-        if version_of(tx, "postgres"):
-            raise InvalidInput("there is a store in that database already", hint="restore into an empty database")
+        _refuse_occupied(connection, tx)
+        migrate(tx, "postgres", schema)
+        made = _tables(connection)
+        for table in ("search_progress", "schema_meta"):
+            if table in made:
+                connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+        for done, table in enumerate(listed):
+            told(done, len(listed))
+            _load(connection, archive, table)
         migrate(tx, "postgres")
-        connection.execute("DELETE FROM search_progress")
-        connection.execute("DELETE FROM schema_meta")
-        for done, table in enumerate(tables):
-            told(done, len(tables))
-            names = _columns(connection, table["table"])
-            if table["columns"] != names:
-                raise Corrupt(f"the backup's table {table['table']} has other columns than it should")
-            with connection.cursor().copy(_copy(table["table"], names, "FROM STDIN")) as into:
-                for block in _member(archive, table):
-                    into.write(block)
-            _continue_numbers(connection, table["table"])
         connection.execute(AGAIN)
         connection.execute(SET_ID, (TimeOrderedIds()(),))
         connection.execute("COMMIT")
+
+
+def _schema(archive: zipfile.ZipFile) -> int:
+    """The version of the schema that a backup has; SchemaUnknown if we do not know it."""
+    found = strict_json.parse(archive.read(ABOUT)).get("schema")
+    if not isinstance(found, int) or not 0 < found <= newest("postgres"):
+        raise SchemaUnknown(f"the backup has schema {found}, this Holdfast knows {newest('postgres')}")
+    return found
+
+
+def _refuse_occupied(connection: Connection, tx: PostgresTx) -> None:
+    """InvalidInput if there is a store in the database, or something by the name of one of its tables."""
+    if version_of(tx, "postgres"):
+        raise InvalidInput("there is a store in that database already", hint="restore into an empty database")
+    found = connection.execute(IN_THE_WAY, (sorted(tables("postgres")),)).fetchall()
+    if found:
+        raise InvalidInput(
+            f"there is a {found[0][0]} in that database already, and it is not a store's",
+            hint="restore into an empty database, or name another schema in the URL",
+        )
+
+
+def _load(connection: Connection, archive: zipfile.ZipFile, table: dict[str, Any]) -> None:
+    names = _columns(connection, table["table"])
+    if table["columns"] != names:
+        raise Corrupt(f"the backup's table {table['table']} has other columns than it should")
+    with connection.cursor().copy(_copy(table["table"], names, "FROM STDIN")) as into:
+        for block in _member(archive, table):
+            into.write(block)
+    _continue_numbers(connection, table["table"])
 
 
 def is_backup(path: Path) -> bool:
@@ -137,7 +180,7 @@ def is_backup(path: Path) -> bool:
 
 
 def _tables(connection: Connection) -> list[str]:
-    return [row[0] for row in connection.execute(TABLES) if row[0] not in LEFT_OUT]
+    return [row[0] for row in connection.execute(TABLES) if row[0] in OURS]
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
@@ -171,7 +214,8 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         found: dict[str, Any] = strict_json.parse(archive.read(MANIFEST))
         expected = {ABOUT, MANIFEST, *(f"{each['table']}.copy" for each in found["tables"])}
-        if set(archive.namelist()) != expected or len(archive.namelist()) != len(expected):
+        names = [name for name in archive.namelist() if name != DAMAGED]
+        if set(names) != expected or len(names) != len(expected):
             raise Corrupt("the backup's members are not those of its manifest")
         return found
     except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, InvalidJson, OSError) as error:

@@ -11,6 +11,7 @@ from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.store.migrations import migrate, newest
 from holdfast.store.sqlite.owner import forget_owner
+from holdfast.store.sqlite.place import left_beside
 from holdfast.store.sqlite.transaction import SqliteTx, explain
 
 STEP_PAGES = 2_000
@@ -20,22 +21,20 @@ Progress = Callable[[int, int], None]
 APPLICATION_ID = 0x486F6C64  # "Hold"
 ANOTHER = "take another backup; nothing was made of this one"
 SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
+NOTE = "INSERT INTO schema_meta (key, value) VALUES ('damaged', ?)"
+NOTED = "SELECT value FROM schema_meta WHERE key = 'damaged'"
+DROP_NOTE = "DELETE FROM schema_meta WHERE key = 'damaged'"
 
 
-def copy(source: Path, target: Path, told: Progress) -> None:
+def copy(source: apsw.Connection, target: Path, told: Progress) -> None:
     """Copy the store as it is now to a new or empty file that stands alone.
 
     The snapshot is held until the copy is done, and the write-ahead log grows meanwhile: see the log's bound.
     """
-    there = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        there.set_busy_timeout(10_000)
-        there.execute("BEGIN")
-        there.execute("SELECT count(*) FROM schema_meta").fetchall()  # the snapshot begins with the first read
-        _copy_pages(there, target, told)
-        there.execute("ROLLBACK")
-    finally:
-        there.close()
+    source.execute("BEGIN")
+    source.execute("SELECT count(*) FROM schema_meta").fetchall()  # the snapshot begins with the first read
+    _copy_pages(source, target, told)
+    source.execute("ROLLBACK")
 
 
 def restore(backup: Path, target: Path, told: Progress) -> None:
@@ -48,14 +47,35 @@ def restore(backup: Path, target: Path, told: Progress) -> None:
         raise explain(error) from error
 
 
-def _restore(backup: Path, target: Path, told: Progress) -> None:
-    _check_length(backup)
-    # Immutable: nobody writes to a backup, and SQLite must not look for a log beside it.
-    there = apsw.Connection(
+def note(path: Path, damage: str) -> None:
+    """Write down inside a backup which of its sessions were damaged when it was made."""
+    with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as made:
+        made.execute("PRAGMA synchronous=FULL")
+        made.execute(NOTE, (damage,))
+
+
+def noted(path: Path) -> str | None:
+    """What was written down so; Corrupt if the file cannot be read."""
+    try:
+        with contextlib.closing(_opened(path)) as backup:
+            found: str | None = backup.execute(NOTED).get
+            return found
+    except apsw.Error as error:
+        raise Corrupt(f"the backup is damaged: {error}", hint=ANOTHER) from error
+
+
+def _opened(backup: Path) -> apsw.Connection:
+    """Immutable: nobody writes to a backup, and SQLite must not look for a log beside it."""
+    return apsw.Connection(
         f"file:{quote(str(backup.absolute()), errors='surrogateescape')}?immutable=1",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
     )
-    with contextlib.closing(there):
+
+
+def _restore(backup: Path, target: Path, told: Progress) -> None:
+    _refuse_store_in_use(backup)
+    _check_length(backup)
+    with contextlib.closing(_opened(backup)) as there:
         if there.pragma("application_id") != APPLICATION_ID:
             raise InvalidInput(f"{backup} is another program's database", hint="name a file that db backup made")
         _copy_pages(there, target, told)
@@ -68,6 +88,17 @@ def _restore(backup: Path, target: Path, told: Progress) -> None:
             migrate(SqliteTx(made, SystemClock()), "sqlite")
             made.pragma("user_version", newest("sqlite"))
             made.execute(SET_ID, (TimeOrderedIds()(),))
+            made.execute(DROP_NOTE)
+
+
+def _refuse_store_in_use(path: Path) -> None:
+    """InvalidInput if there is a log or a journal beside the file: it has not all of what was acknowledged."""
+    beside = [each for each in left_beside(path) if each.stat().st_size]
+    if beside:
+        raise InvalidInput(
+            f"{path} is not a backup: {beside[0]} has the rest of it",
+            hint="serve it as a store, with what is beside it, and make a backup of that",
+        )
 
 
 def _check_length(path: Path) -> None:

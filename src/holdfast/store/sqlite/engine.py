@@ -2,7 +2,8 @@
 
 The file is opened through SQLite only, never with a plain `open`: closing any other descriptor of it would drop
 this process's locks. The lane's connection is the only one that writes and the only one that checkpoints. If the
-write-ahead log under it is ever replaced, the store stops acknowledging instead of writing into a lost file.
+file or the write-ahead log under it is ever replaced, the store stops acknowledging instead of writing into a lost
+file.
 """
 
 import contextlib
@@ -26,6 +27,7 @@ from holdfast.store.sqlite.gate import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
 from holdfast.store.sqlite.owner import Owner
+from holdfast.store.sqlite.place import Place, refuse_log_alone
 from holdfast.store.sqlite.room import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
@@ -67,13 +69,16 @@ class SqliteEngine:
         self._room: Room | None = None
         self._writer: SqliteWriter | None = None
         self._versions = Versions(lambda: self._connect(query_only=True))
+        self._place: Place | None = None
         check_file_system(path)
         if path.is_dir():
             raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
         self._flags = _reading_flags(path) if read_only else apsw.SQLITE_OPEN_READWRITE
         try:
+            refuse_log_alone(path)
             self._ask_owner(read_only=read_only)
             if read_only:
+                self._place = Place(path)
                 connection = self._connect(query_only=True)
                 self.store_id = read_only_meta(SqliteTx(connection, clock), "sqlite")
                 connection.close()
@@ -116,13 +121,14 @@ class SqliteEngine:
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new file."""
         try:
-            backup.copy(self.path, path, told)
+            with contextlib.closing(self._connect(query_only=True)) as source:
+                backup.copy(source, path, told)
         except apsw.Error as error:
             raise explain(error) from error
 
     def figures(self) -> dict[str, Any]:
         """Sizes for status pages."""
-        wal = Path(f"{self.path}-wal")
+        wal = Path(f"{os.path.realpath(self.path)}-wal")
         try:
             connection = self._connect(query_only=True)
             try:
@@ -148,6 +154,7 @@ class SqliteEngine:
 
     def _open_for_writing(self, reserve: Reserve, wal_limit_pages: int) -> None:
         create_private(self.path)
+        self._place = place = Place(self.path)
         try:
             connection, self.store_id = self._prepared()
         except (apsw.FullError, apsw.IOError, apsw.CantOpenError):
@@ -155,7 +162,7 @@ class SqliteEngine:
                 raise
             connection, self.store_id = self._prepared()  # a full disk: opening takes a little room, too
         often = min(CHECKPOINT_PAGES, reserve.size // (2 * PAGE))
-        wal = WriteAheadLog(connection, self.path, often=often, limit=wal_limit_pages)
+        wal = WriteAheadLog(connection, place, often=often, limit=wal_limit_pages)
         self._room = Room(connection, wal, reserve)
         self._writer = SqliteWriter(connection, wal, self._room, self._clock, self._owner)
         try:
@@ -172,6 +179,8 @@ class SqliteEngine:
 
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=self._flags)
+        if self._place is not None:
+            self._place.check_same()
         connection.set_busy_timeout(BUSY_MS)
         connection.execute("PRAGMA mmap_size=0")
         connection.execute("PRAGMA foreign_keys=ON")
@@ -225,7 +234,7 @@ def _reading_flags(path: Path) -> int:
     A connection that may not write cannot remove the log files it had to make. After a clean close there is no log:
     then one that may write, but is told to change nothing (`query_only`), leaves the folder as it was.
     """
-    there = Path(f"{path}-wal").exists()
+    there = Path(f"{os.path.realpath(path)}-wal").exists()
     return apsw.SQLITE_OPEN_READONLY if there else apsw.SQLITE_OPEN_READWRITE
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from holdfast.core.errors import LogFull
+from holdfast.store.sqlite.place import Place
 from holdfast.store.sqlite.transaction import BUSY_MS
 
 PAGE = 4096
@@ -27,12 +28,13 @@ log = logging.getLogger("holdfast.store")
 class WriteAheadLog:
     """The log as the lane's connection sees it: the only one that empties it."""
 
-    def __init__(self, connection: apsw.Connection, path: Path, *, often: int, limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, place: Place, *, often: int, limit: int) -> None:
         self.unsure = False
         """Whether emptying it failed in a way that leaves the file in doubt."""
         self._connection = connection
-        self._path = f"{path}-wal"
-        self._index = f"{path}-shm"
+        self._place = place
+        self._path = str(place.log)
+        self._index = self._path.removesuffix("-wal") + "-shm"
         self._often = often
         self._limit = limit
         self._inode: int | None = None
@@ -42,7 +44,8 @@ class WriteAheadLog:
         connection.set_wal_hook(self._note)
 
     def check_same(self) -> None:
-        """An IOError if the log was replaced since the first commit: what was written is not where others look."""
+        """An IOError if the file or, since the first commit, the log was replaced: others look elsewhere."""
+        self._place.check_same()
         try:
             inode = os.stat(self._path).st_ino  # noqa: PTH116 - once per commit, and a Path costs three times as much
         except FileNotFoundError:
