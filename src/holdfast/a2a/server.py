@@ -112,7 +112,8 @@ class A2AServer:
         await self._tenants.start(alone=alone)
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
-        """Accept no new turn; running ones get the grace, then fail with a reason, and whoever follows is let go."""
+        """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
+        where they cannot be. Whoever follows is let go."""
         try:
             await self._tenants.stop(grace_seconds)
         finally:

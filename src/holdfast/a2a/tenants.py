@@ -39,6 +39,7 @@ class Tenants:
         self._workspace = workspace
         self._reply_seconds = reply_seconds
         self._guard = guard
+        self._resume = resume
         self._rested = rested
         self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
@@ -48,7 +49,9 @@ class Tenants:
         await self._recovery.start(alone=alone)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Accept no new turn; running ones get the grace, then fail with a reason."""
+        """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
+        where they cannot be."""
+        self._recovery.adopt_no_more()
         await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.values()))
         await self._recovery.stop()
 
@@ -70,6 +73,7 @@ class Tenants:
             owner=self._owner,
             workspace=workspace,
             files=files,
+            resume=self._resume,
             ids=self._ids,
         )
         return Turns(

@@ -25,6 +25,7 @@ from holdfast.a2a.runner import CANCELED, TurnRunner
 from holdfast.a2a.showing import shown, shown_message, shown_task
 from holdfast.a2a.task_lists import TaskLists
 from holdfast.a2a.texts import kept_text
+from holdfast.a2a.turn_queue import Held
 from holdfast.a2a.wire import (
     Artifact,
     ListRequest,
@@ -37,7 +38,7 @@ from holdfast.a2a.wire import (
     TaskRequest,
     TaskView,
 )
-from holdfast.core import IdSource, Lease, Task, TaskState
+from holdfast.core import IdSource, Task, TaskState
 from holdfast.core.errors import Closing, NotFound, SessionGone, TaskEnded
 from holdfast.core.ids import check_name
 from holdfast.store import Store
@@ -156,12 +157,10 @@ class Turns:
             raise unknown
         return task
 
-    async def take_up(
-        self, task: Task, message: Message, lease: Lease, *, after_seconds: float, interrupted: bool
-    ) -> None:
+    async def take_up(self, task: Task, held: Held, *, after_seconds: float, interrupted: bool) -> None:
         """Run a turn to its end that a process died in, or before it."""
         channel = self._open(task)
-        run = self._runner.take_up(channel, message, lease, after_seconds=after_seconds, interrupted=interrupted)
+        run = self._runner.take_up(channel, held, after_seconds=after_seconds, interrupted=interrupted)
         await asyncio.wait({self._start(channel, run)})
 
     def tell(self, before: Task, after: Task) -> None:
@@ -171,10 +170,11 @@ class Turns:
         self._go(self._post(channel))
 
     async def stop(self, grace_seconds: float) -> None:
-        """Accept nothing more; give what runs the grace, then break it off."""
+        """Accept and begin nothing more; give what runs the grace, then break it off."""
         self._stopping.set()
+        self._runner.begin_no_more()
         await self._drain(grace_seconds)
-        self._runner.stop()
+        self._runner.break_off()
         await self._drain(SECONDS_TO_RECORD)
         for left in self._underway:
             left.cancel()
@@ -205,7 +205,7 @@ class Turns:
         finally:
             if accepted.run:
                 channel = self._open(accepted.task)
-                self._start(channel, self._runner.run(channel, accepted.message))
+                self._start(channel, self._runner.run(channel))
         return accepted.task
 
     async def _follow(
@@ -254,10 +254,12 @@ class Turns:
                     known = latest
 
     async def _of_channel(self, channel: Channel, place: int) -> AsyncGenerator[News]:
+        """The news of a channel; the log has the rest if the turn was given back, unless this server is at its end."""
         async for item in channel.follow(place):
             yield item
-        if channel.task.state.running:
-            raise self._store.failure or Closing("the server stopped before the turn ended")
+        failure = self._store.failure
+        if channel.task.state.running and (failure is not None or self._stopping.is_set()):
+            raise failure or Closing("the server stopped before the turn ended")
 
     def _live_channel(self, task: Task) -> Channel | None:
         channel = self._channels.get(task.task_id)
@@ -283,7 +285,7 @@ class Turns:
         return channel
 
     def _close(self, channel: Channel, seconds: float) -> None:
-        if self._rested is not None:
+        if self._rested is not None and not channel.task.state.running:
             self._rested(channel.task, seconds)
         if self._channels.get(channel.task.task_id) is channel:
             del self._channels[channel.task.task_id]
