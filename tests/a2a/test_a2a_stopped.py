@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.a2a.harness import SECONDS, Client, Gate, listening, running, until, words
+from tests.a2a.harness import SECONDS, Client, Gate, listening, message, running, words
 
 from holdfast.a2a import A2AServer, names, records
 from holdfast.a2a.wire import Message, Role, TextPart
@@ -68,18 +68,9 @@ async def test_stops_are_no_tries(store: Store, tmp_path: Path) -> None:
 async def test_who_waits_is_told_that_the_server_stops(store: Store, tmp_path: Path) -> None:
     gate = Gate()
     async with started(store, gate, tmp_path) as (server, client):
-        waiting = [asyncio.create_task(client.send(text, message_id=text, wait=False)) for text in ("one", "two")]
+        request = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": message("one")}
+        blocked = asyncio.create_task(client.http.post(client.url + "/a2a", json=request))
         await gate.seen(1)
-        request = {"jsonrpc": "2.0", "id": 1, "method": "message/send"}
-        params = {"message": {"role": "user", "messageId": "one", "contextId": "c", "kind": "message"}}
-        params["message"] |= {"parts": [{"kind": "text", "text": "one"}]}  # type: ignore[dict-item]
-        blocked = asyncio.create_task(client.http.post(client.url + "/a2a", json=request | {"params": params}))
-        await asyncio.gather(*waiting)
-
-        async def follows() -> bool:
-            return bool(server.turns_of.__self__ is server) and not blocked.done()
-
-        await until(follows)
         await server.stop(0)
         async with asyncio.timeout(SECONDS):
             assert (await blocked).status_code == 503

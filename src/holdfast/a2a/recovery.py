@@ -1,4 +1,4 @@
-"""Life and death of servers: ours is told to the others, and what a dead one left running is taken up or ended.
+"""Life and death of servers: ours is told to the others, and what a dead one left is taken up, ended or posted.
 
 A server says every second that it is alive. A running task whose owner has stopped saying so is an orphan. With the
 session's lease in hand, so that an owner that was only slow can no longer write to it, it is run if no turn of it was
@@ -59,6 +59,7 @@ class Recovery:
         self._resume = resume
         self._ids = ids
         self._underway: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._posting: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._rounds: asyncio.Task[None] | None = None
         self._adopts = True
 
@@ -76,7 +77,7 @@ class Recovery:
     async def stop(self) -> None:
         """End the heartbeat and the watch: what is still ours is left to others at once."""
         self.adopt_no_more()
-        ours = [*self._underway.values(), *filter(None, [self._rounds])]
+        ours = [*self._underway.values(), *self._posting.values(), *filter(None, [self._rounds])]
         for task in ours:
             task.cancel()
         await asyncio.gather(*ours, return_exceptions=True)
@@ -98,10 +99,23 @@ class Recovery:
         await self._store.tasks.beat(self._owner, ALIVE_MS)
         if not self._adopts:
             return
+        for item in await self._store.outbox.left():
+            name = (item.tenant, item.task_id)
+            if name not in self._posting:
+                self._posting[name] = asyncio.create_task(self._post(*name))
         for orphan in await self._store.tasks.orphans():
             name = (orphan.tenant, orphan.task.task_id)
             if name not in self._underway:
                 self._underway[name] = asyncio.create_task(self._settle(orphan))
+
+    async def _post(self, tenant: str, task_id: str) -> None:
+        """Post the news that a dead server has not; what does not succeed, the next round finds again."""
+        try:
+            await self._turns_of(self._store.for_tenant(tenant)).post_left(task_id)
+        except HoldfastError as error:
+            log.warning("news of task %s cannot be posted yet: %s", task_id, error)
+        finally:
+            del self._posting[tenant, task_id]
 
     async def _settle(self, orphan: Orphan) -> None:
         """Take an orphan up or fail it once its session is free; what does not succeed, the next round finds again."""
@@ -113,6 +127,7 @@ class Recovery:
                 still = [found.task for found in await store.tasks.orphans() if found.task.task_id == name]
                 for task in still:
                     log.warning("task %s was left behind by a server that died", name)
+                    await self._turns_of(store).post_left(name)
                     # In the same hold: what has come since waits behind it.
                     await (self._again if records.underway(task) else self._run)(store, task, held)
         except HoldfastError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.a2a.files import Files
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.push import Push, PushConfigs
+from holdfast.a2a.push import Posted, Push, PushConfigs
 from holdfast.a2a.recovery import Recovery
 from holdfast.a2a.runner import TurnRunner
 from holdfast.a2a.turn_queue import TurnQueue
@@ -30,6 +30,7 @@ class Tenants:
         reply_seconds: float,
         guard: UrlGuard,
         rested: Rested | None = None,
+        posted: Posted | None = None,
     ) -> None:
         self._ids = TimeOrderedIds()
         self._owner = f"a2a-{self._ids()}"
@@ -41,6 +42,7 @@ class Tenants:
         self._guard = guard
         self._resume = resume
         self._rested = rested
+        self._posted = posted
         self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
 
@@ -80,7 +82,7 @@ class Tenants:
             store,
             runner,
             files=files,
-            push=Push(store, self._guard, files=files),
+            push=Push(store, self._guard, files=files, owner=self._owner, posted=self._posted),
             configs=PushConfigs(store, self._guard),
             agent=self._agent,
             owner=self._owner,

@@ -76,6 +76,7 @@ class Turns:
         self._runner = runner
         self._push = push
         self._agent = agent
+        self._owner = owner
         self._reply_seconds = reply_seconds
         self._ids = ids
         self._rested = rested
@@ -120,7 +121,11 @@ class Turns:
         task = await self.known(request.task_id)
         ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
         try:
-            ended = await self._store.tasks.update(task, ending.state, ending.changes, messages=ending.messages)
+            ended = await self._store.tasks.update(
+                *(task, ending.state, ending.changes),
+                messages=ending.messages,
+                owner=None if task.state.running else self._owner,  # who tells of it
+            )
         except TaskEnded:
             raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
         if task.task_id in self._channels:
@@ -163,6 +168,10 @@ class Turns:
         run = self._runner.take_up(channel, held, after_seconds=after_seconds, interrupted=interrupted)
         await asyncio.wait({self._start(channel, run)})
 
+    async def post_left(self, task_id: str) -> None:
+        """Post how a task stands, wherever a process that died has not."""
+        await self._push.post_left(task_id)
+
     def tell(self, before: Task, after: Task) -> None:
         """Post the news of a task that came to rest without a turn."""
         channel = Channel(before)
@@ -193,6 +202,7 @@ class Turns:
             message, followed, request.idempotency_key, request.caller, request.session_key
         )
         if isinstance(found, Task):
+            await self._keep_place(found, request.push)
             return found
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
         return await asyncio.shield(self._go(self._accept(found, request.push)))
@@ -202,11 +212,19 @@ class Turns:
         try:
             if accepted.fresh and push is not None:
                 await self.configs.set(accepted.task.task_id, push)
+            elif not accepted.fresh:
+                await self._keep_place(accepted.task, push)
         finally:
             if accepted.run:
                 channel = self._open(accepted.task)
                 self._start(channel, self._runner.run(channel))
         return accepted.task
+
+    async def _keep_place(self, task: Task, push: PushConfig | None) -> None:
+        """Have the news of a message that was here before posted, also if its first delivery did not come so far."""
+        if push is not None:
+            await self.configs.keep(task.task_id, push)
+            await self.post_left(task.task_id)
 
     async def _follow(
         self, task: Task, history_length: int | None, over: Callable[[Task], bool], *, reply_seconds: float = 0
@@ -285,7 +303,7 @@ class Turns:
         return channel
 
     def _close(self, channel: Channel, seconds: float) -> None:
-        if self._rested is not None and not channel.task.state.running:
+        if self._rested is not None:
             self._rested(channel.task, seconds)
         if self._channels.get(channel.task.task_id) is channel:
             del self._channels[channel.task.task_id]
@@ -301,7 +319,7 @@ class Turns:
     async def _post(self, channel: Channel) -> None:
         """Post what is recorded to those who asked for it."""
         async for task, item in channel.records():
-            self._push.notify(records.view(task), item)
+            self._push.notify(records.view(task), item, task.version)
 
     async def _drain(self, seconds: float) -> None:
         """Wait until nothing is under way, or the time is up."""

@@ -37,6 +37,7 @@ from holdfast.store.leases import Leases
 from holdfast.store.lock import Claim
 from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
+from holdfast.store.outbox import Outbox
 from holdfast.store.part import Workers, session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.push_configs import PushConfigs
@@ -154,6 +155,7 @@ class Store:
         self.task_texts = TaskTexts(*parts)
         self.first_messages = FirstMessages(*parts)
         self.push_configs = PushConfigs(*parts)
+        self.outbox = Outbox(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)
         self.checkpoints = Checkpoints(*parts)

@@ -19,6 +19,7 @@ from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, Stale
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
+from holdfast.store.outbox import note
 from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, prepare
@@ -343,6 +344,8 @@ class Tasks(Part):
         document = strict_json.dump(after.document)
         row = (after.context_id, after.state.value, document, after.version, at, owner)
         tx.run(PUT, self.tenant, change["taskId"], session_no, *row)
+        if before is not None:
+            note(tx, self.tenant, change["taskId"])
         if not after.state.running:
             tx.run(DROP_TEXT, self.tenant, change["taskId"])
         return get(tx, self.tenant, change["taskId"])
