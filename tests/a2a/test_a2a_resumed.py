@@ -59,6 +59,7 @@ async def test_it_is_begun_again_and_knows_it(store: Store, tmp_path: Path) -> N
         assert rest[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
         task = (await client.call("GetTask", {"id": "t"}, "1.0"))["result"]
     assert words(task) == "answered"
+    assert "message" not in task["status"], "that it was begun again is no longer so"
     assert [(turn.text, turn.interrupted, turn.history) for turn in agent.turns] == [("hi", True, ())]
     changes = [event.value()["changes"] for event in await store.read("s", types=(types.TASK_UPDATED,))]
     (note,) = [change["statusMessage"]["parts"] for change in changes if change.get("tries") == 1]
