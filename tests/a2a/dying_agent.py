@@ -65,4 +65,4 @@ async def agent(turn: Turn) -> AsyncIterator[str]:
 if __name__ == "__main__":
     PHASE = sys.argv[3]
     dying(PHASE)
-    serve(agent, data=sys.argv[1], port=int(sys.argv[2]), grace_seconds=0.2)
+    serve(agent, data=sys.argv[1], port=int(sys.argv[2]), grace_seconds=0.2, allow_push=["127.0.0.1"])

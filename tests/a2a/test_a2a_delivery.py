@@ -133,10 +133,14 @@ async def test_a_request_cancelled_at_any_moment_leaves_no_task_without_its_turn
                 await asyncio.sleep(0)
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
+
+    async def all_completed() -> bool:
+        sessions = (await store.sessions.list(limit=60)).sessions
+        ends = [(await store.newest(session.session_id, limit=1)) for session in sessions if session.head_seq]
+        return {end.value()["state"] for [end] in ends} == {"completed"}
+
+    await until(all_completed)
     await server.stop(SECONDS)
-    sessions = (await store.sessions.list(limit=60)).sessions
-    ends = [(await store.newest(session.session_id, limit=1)) for session in sessions if session.head_seq]
-    assert {end.value()["state"] for [end] in ends} == {"completed"}
 
 
 async def test_a_failing_agent_fails_its_task_and_the_next_turn_works(store: Store) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.a2a.harness import SECONDS, Client, Conducted, message, running, sending, until, words
 
 from holdfast.a2a import DataPart, FilePart, TextPart
-from holdfast.a2a.handler import InputRequired, Rejected, Reply, Status
+from holdfast.a2a.handler import InputRequired, Output, Rejected, Reply, Status
 from holdfast.a2a.wire import Artifact
 from holdfast.core import Lease, TaskState
 from holdfast.store import Store
@@ -268,3 +268,22 @@ async def test_a_handler_gets_what_the_message_and_its_request_say(store: Store,
     assert turn.accepted_output_modes == ("text/plain", "image/png")
     assert told["extensions"] == ["https://x.example/ext"]
     assert "request" not in told
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        (Status("thinking"), "done"),
+        (Status("thinking"), Artifact((TextPart("done"),))),
+        ("do", Status("still thinking"), "ne"),
+    ],
+)
+async def test_what_was_said_at_work_does_not_stay_when_the_task_is_completed(
+    store: Store, outputs: tuple[Output, ...]
+) -> None:
+    agent = Conducted()
+    agent.put(*outputs, None)
+    async with running(store, agent) as client:
+        task = await client.send("one")
+    assert (task["status"]["state"], words(task)) == ("completed", "done")
+    assert "message" not in task["status"]

@@ -1,5 +1,7 @@
 """A turn that a process died in: begun again where the agent allows it, a few times, and never after an answer."""
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from tests.a2a.harness import Conducted, running, sending, until, words
 from holdfast.a2a import names, records
 from holdfast.a2a.wire import Message, Role, TextPart
 from holdfast.core import NewEvent, Task, TaskState, types
+from holdfast.core.errors import LeaseHeld
 from holdfast.store import Store, open_store
 
 KEY = names.session_key("main", "c")
@@ -56,6 +59,7 @@ async def test_it_is_begun_again_and_knows_it(store: Store, tmp_path: Path) -> N
         assert rest[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
         task = (await client.call("GetTask", {"id": "t"}, "1.0"))["result"]
     assert words(task) == "answered"
+    assert "message" not in task["status"], "that it was begun again is no longer so"
     assert [(turn.text, turn.interrupted, turn.history) for turn in agent.turns] == [("hi", True, ())]
     changes = [event.value()["changes"] for event in await store.read("s", types=(types.TASK_UPDATED,))]
     (note,) = [change["statusMessage"]["parts"] for change in changes if change.get("tries") == 1]
@@ -127,6 +131,45 @@ async def test_it_is_begun_three_times_more_at_most(store: Store, tries: int, be
     assert await state(store) is (TaskState.COMPLETED if begun else TaskState.FAILED)
     assert len(agent.turns) == begun
     assert records.tries(await store.tasks.get("t")) == tries + begun
+
+
+async def test_a_turn_that_its_servers_die_in_is_not_begun_again_by_a_redelivery(store: Store, tmp_path: Path) -> None:
+    """The bound is one: a client that delivers its message again and again does not lift it."""
+    entry = await store.keys.resolve(KEY, session_id="s")
+    message = Message(Role.USER, "poison", (TextPart("poison"),), "c")
+    own = records.message_record(replace(message, task_id="t"))
+    event = NewEvent(types.MESSAGE, own, idempotency_key=names.delivery_key(message))
+    begun = await store.tasks.begin(entry.session_id, "t", "c", event, owner="dead")
+    await store.tasks.update(begun.task, TaskState.WORKING, {"messageSeq": 1, "lastSeq": 1, "tries": 3})
+    agent = Conducted()
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path) as client:
+        assert await end_of(store) is TaskState.FAILED
+        again = (await client.call("SendMessage", sending("poison", message_id="poison"), "1.0"))["result"]["task"]
+    assert (again["id"], again["status"]["state"]) == ("t", "TASK_STATE_FAILED")
+    assert "4 times" in again["status"]["message"]["parts"][0]["text"]
+    assert agent.turns == []
+
+
+async def test_the_session_is_held_while_a_turn_waits_to_be_begun_again(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (2.0,))
+    monkeypatch.setattr("holdfast.a2a.turn_queue.LEASE_MS", 1_000)
+    monkeypatch.setattr("holdfast.a2a.turn_queue.RENEW_SECONDS", 0.2)
+    await left_behind(store)
+    agent = Conducted()
+    agent.put("answered", None)
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
+
+        async def counted() -> bool:
+            return records.tries(await store.tasks.get("t")) == 1
+
+        await until(counted)
+        while not agent.turns:
+            with pytest.raises(LeaseHeld):
+                await store.leases.acquire("s", "another", 1)
+            await asyncio.sleep(0.05)
+        assert await end_of(store) is TaskState.COMPLETED
 
 
 async def test_after_the_agent_has_said_something_it_is_not_begun_again(store: Store, tmp_path: Path) -> None:

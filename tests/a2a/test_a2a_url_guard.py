@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from holdfast.a2a.url_guard import NoAddress, RefusedUrl, UrlGuard, is_public, look_up
+from holdfast.a2a.url_guard import AT_ONCE, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 
 NAMES = {
@@ -188,13 +188,34 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
         return ["93.184.216.34"]
 
     guard = UrlGuard(resolve=slow)
-    refusals = await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(10)), return_exceptions=True)
-    assert [type(refusal) for refusal in refusals] == [NoAddress] * 10
-    assert len(asked) == 2
+    refusals = await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(99)), return_exceptions=True)
+    assert [type(refusal) for refusal in refusals] == [NoAddress] * 99
+    assert len(asked) == AT_ONCE
     answer.set()
     while guard._lookups:
         await asyncio.sleep(0)
     assert (await guard.check("http://example.com/")).addresses == ("93.184.216.34",)
+
+
+async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    asked: list[str] = []
+
+    async def hangs(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        if host.startswith("hang"):
+            await asyncio.Event().wait()
+        return ["93.184.216.34"]
+
+    guard = UrlGuard(resolve=hangs)
+    for _ in range(4):
+        for name in ("hang1.test", "hang2.test"):
+            with pytest.raises(NoAddress):
+                await guard.check(f"http://{name}/")
+    assert (await guard.check("http://other.test/")).addresses == ("93.184.216.34",)
+    assert asked == ["hang1.test", "hang2.test", "other.test"], "a name that hangs takes one thread, however often"
+    for lookup in guard._lookups.values():
+        lookup.cancel()
 
 
 def test_public_is_what_everybody_can_reach() -> None:

@@ -18,13 +18,13 @@ async def asked(store: Store, text: str, task_id: str) -> Task:
 
 async def rests(store: Store, task: Task, text: str, state: TaskState = TaskState.COMPLETED) -> Task:
     task = await store.tasks.get(task.task_id)
-    found = await conversation.before(store, "s", task.task_id)
+    found = await conversation.before(store, task)
     await store.tasks.update(task, TaskState.WORKING, at_work(task, found.message_seq))
     return await store.tasks.update(task, state, AT_REST, messages=[said(Role.AGENT, text, task.task_id)])
 
 
 async def heard(store: Store, task_id: str) -> list[str]:
-    return [message.text for message in (await conversation.before(store, "s", task_id)).history]
+    return [message.text for message in (await conversation.before(store, await store.tasks.get(task_id))).history]
 
 
 async def test_a_task_that_asked_back_goes_on_where_it_is_answered(store: Store) -> None:
@@ -51,13 +51,13 @@ async def test_a_compaction_never_takes_what_is_yet_to_be_answered(store: Store)
     two = await asked(store, "two", "two")
     await asked(store, "three", "three")
     await rests(store, two, "did two")
-    found = await conversation.older(store, "s", "three", keep=0)
+    found = await conversation.older(store, "three", keep=0)
     assert found is not None
     assert [message.text for message in found.messages] == ["one", "did one", "two"]
     assert [message.text for message in found.kept] == ["did two"]
     await store.checkpoints.compact("s", {"text": "older"}, last_seq=found.last_seq)
     assert await heard(store, "three") == [f"{conversation.MARK}\nolder", "did two"]
-    assert await conversation.older(store, "s", "three", keep=1) is None
+    assert await conversation.older(store, "three", keep=1) is None
 
 
 async def test_nor_what_waits_while_later_ones_are_answered_by_another_gateway(store: Store) -> None:
@@ -65,7 +65,7 @@ async def test_nor_what_waits_while_later_ones_are_answered_by_another_gateway(s
     await asked(store, "two", "two")
     await rests(store, await asked(store, "three", "three"), "did three")
     await asked(store, "four", "four")
-    found = await conversation.older(store, "s", "four", keep=0)
+    found = await conversation.older(store, "four", keep=0)
     assert found is not None
     assert [message.text for message in found.messages] == ["one", "did one"]
     await store.checkpoints.compact("s", {"text": "older"}, last_seq=found.last_seq)

@@ -52,7 +52,7 @@ class Conversation:
 
     async def opened(self, task_id: str, message: Message) -> Turn:
         """A turn as whoever runs it now finds it."""
-        past = await log.before(self.store, self.session_id, task_id)
+        past = await log.before(self.store, await self.store.tasks.get(task_id))
         text = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
         return Turn(
             "c",

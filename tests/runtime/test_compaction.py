@@ -33,7 +33,7 @@ async def test_a_fact_of_the_first_turn_is_known_after_many_compactions(
     assert await talk.say("What is my name?") == "Your name is Ada."
     assert "Paris" in await talk.say("What is my city?")
     assert len(await store.checkpoints.list("s")) > 5
-    past = (await log.before(store, "s", (await talk.turn("And?")).task_id)).history
+    past = (await log.before(store, await store.tasks.get((await talk.turn("And?")).task_id))).history
     assert past[0].text.startswith(MARK)
     assert "server is called Hal" in past[0].text
     assert len(past) < 20
@@ -63,12 +63,12 @@ async def test_a_turn_reads_what_came_after_the_newest_compaction(store: Store, 
     for number in range(3):
         await talk.say(f"Say {number}")
     turn = await talk.turn("And?")
-    found = await log.older(store, "s", turn.task_id, keep=2)
+    found = await log.older(store, turn.task_id, keep=2)
     assert found is not None
     assert [said.text for said in found.messages] == ["Say 0", "You said: 0", "Say 1", "You said: 1"]
     await store.checkpoints.compact("s", "made by somebody else", last_seq=found.last_seq)
     await store.checkpoints.save_snapshot("s", {"a": "state"})
-    texts = [said.text for said in (await log.before(store, "s", turn.task_id)).history]
+    texts = [said.text for said in (await log.before(store, await store.tasks.get(turn.task_id))).history]
     assert texts == [f"{MARK}\nmade by somebody else", "Say 2", "You said: 2"]
 
 
@@ -77,14 +77,14 @@ async def test_a_message_that_waits_is_not_summed_up(store: Store, workspace: Pa
     running = await talk.turn("first")
     waiting = [await talk.turn("second"), await talk.turn("third")]
     await talk.end(running, "did first")
-    found = await log.older(store, "s", waiting[0].task_id, keep=0)
+    found = await log.older(store, waiting[0].task_id, keep=0)
     assert found is not None
     assert [said.text for said in found.messages] == ["first"]
     assert [said.text for said in found.kept] == ["did first"]
     await talk.end(waiting[0], "did second")
     newest = (await store.read("s"))[-1].seq
     await store.checkpoints.compact("s", "all of it", last_seq=newest)
-    past = await log.before(store, "s", waiting[1].task_id)
+    past = await log.before(store, await store.tasks.get(waiting[1].task_id))
     assert [said.text for said in past.history] == [f"{MARK}\nall of it"]
     assert past.message_seq == 5
 
@@ -122,7 +122,7 @@ async def test_files_and_data_outlive_the_messages_they_came_with(store: Store, 
         await talk.say(FILLER)
     assert len(await store.read("s", types=[types.COMPACTED])) > 2
     assert "zebra" in await talk.say("What is the code word in notes.txt?")
-    past = (await log.before(store, "s", (await talk.turn("And?")).task_id)).history
+    past = (await log.before(store, await store.tasks.get((await talk.turn("And?")).task_id))).history
     assert '- {"seat":"12a"}' in past[0].text
     assert past[0].parts[1:] == (notes,)
 

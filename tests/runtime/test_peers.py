@@ -131,6 +131,19 @@ async def test_plain_messages_questions_back_and_data_are_understood(store: Stor
     assert told == ['hi\n{"a":1}', "the agent asks back: who?"]
 
 
+async def test_what_a_peer_said_while_it_was_at_work_is_no_part_of_its_answer(store: Store, workspace: Path) -> None:
+    note = b'"message":{"parts":[{"text":"thinking"}]}'
+    with endpoint(
+        Answer(b'{"result":{"task":{"id":"t","status":{"state":"TASK_STATE_WORKING",%s}}}}' % note),
+        Answer(
+            b'{"result":{"id":"t","status":{"state":"TASK_STATE_COMPLETED",%s},"artifacts":[{"parts":[{"text":"42"}]}]}}'
+            % note
+        ),
+    ) as server:
+        talk = Conversation(store, workspace, SimulatorBackend(), peers=Peers((server.origin,)))
+        assert await asked(talk, server.origin) == "42"
+
+
 async def test_a_cancelled_turn_does_not_wait_for_its_peer(store: Store, workspace: Path) -> None:
     gate = Gate()
     async with running(store, gate, agent="peer") as peer:

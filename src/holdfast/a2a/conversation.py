@@ -39,9 +39,10 @@ class Summary(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said before a turn, and the seq of the message that began it."""
+    """What was said before a turn, and the message that it is to answer with its seq: None if that was erased."""
 
     history: tuple[PastMessage, ...]
+    message: Message | None
     message_seq: int
 
 
@@ -58,21 +59,25 @@ class Older:
     last_seq: int
 
 
-async def before(store: Store, session_id: str, task_id: str) -> Conversation:
+async def before(store: Store, task: Task) -> Conversation:
     """The conversation as the turn of a task finds it."""
-    found = await _read(store, session_id, task_id)
+    found = await _read(store, task)
+    if found is None:
+        return Conversation((), None, 0)
     history = tuple(_past(message) for _, message in found.past)
     if found.compaction is not None:
         history = (summary_message(found.compaction.document), *history)
-    return Conversation(history, found.own)
+    return Conversation(history, found.message, found.own)
 
 
-async def older(store: Store, session_id: str, task_id: str, *, keep: int) -> Older | None:
+async def older(store: Store, task_id: str, *, keep: int) -> Older | None:
     """What of a turn's conversation may be summed up, if at least the last `keep` messages stay; None if nothing may.
 
     No message that a turn has yet to answer is among it, and none that stays stands before one that goes.
     """
-    found = await _read(store, session_id, task_id)
+    found = await _read(store, await store.tasks.get(task_id))
+    if found is None:
+        return None
     seqs = [seq for seq, _ in found.past]
     highest = list(accumulate(seqs, max))
     lowest = list(accumulate([found.open_seq, *reversed(seqs)], min))[::-1]
@@ -127,6 +132,7 @@ class _Found:
     compaction: Snapshot | None
     past: list[tuple[int, Message]]
     own: int
+    message: Message
     open_seq: int
 
 
@@ -188,12 +194,15 @@ class _Log:
         }
 
 
-async def _read(store: Store, session_id: str, task_id: str) -> _Found:
-    task = await store.tasks.get(task_id)
-    compaction = await store.checkpoints.newest_compaction(session_id)
+async def _read(store: Store, task: Task) -> _Found | None:
+    """The log as the turn of a task finds it; None if there is no message that it is to answer."""
+    task_id = task.task_id
+    compaction = await store.checkpoints.newest_compaction(task.session_id)
     log = await _log(store, task, compaction)
     own = log.own_seq(task)
-    assert own is not None
+    message = log.message_at(own, task)
+    if own is None or message is None:
+        return None
     began, again = log.begun.get((task_id, own)), log.said_again()
 
     def is_past(seq: int, message: Message, end: int | None) -> bool:
@@ -202,16 +211,16 @@ async def _read(store: Store, session_id: str, task_id: str) -> _Found:
         return seq < own or end is not None or message.task_id is None
 
     placed, waiting = [], []
-    for seq, message in log.said:
-        end = log.end_of(seq, message)
-        if is_past(seq, message, end) and message.task_id not in again:
-            placed.append((seq if end is None else end, seq, message))
-        if seq == own or (end is None and message.task_id is not None):
+    for seq, said in log.said:
+        end = log.end_of(seq, said)
+        if is_past(seq, said, end) and said.task_id not in again:
+            placed.append((seq if end is None else end, seq, said))
+        if seq == own or (end is None and said.task_id is not None):
             waiting.append(seq)
     placed.sort(key=lambda entry: entry[:2])
     after = compaction.last_seq if compaction else 0
-    past = [(seq, message) for _, seq, message in placed if seq > after]
-    return _Found(compaction, past, own, min(waiting))
+    past = [(seq, said) for _, seq, said in placed if seq > after]
+    return _Found(compaction, past, own, message, min(waiting))
 
 
 async def _log(store: Store, task: Task, compaction: Snapshot | None) -> _Log:

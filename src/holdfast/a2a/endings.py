@@ -68,9 +68,18 @@ def broken_off(task: Task, state: TaskState, why: str, artifact: Artifact | None
     return Ending(ids(), state, changes, messages, final=True)
 
 
-async def record(store: Store, task: Task, ending: Ending, lease: Lease, *, session_status: str | None = None) -> Task:
+async def record(
+    store: Store,
+    task: Task,
+    ending: Ending,
+    lease: Lease,
+    *,
+    session_status: str | None = None,
+    owned_by: str | None = None,
+) -> Task:
     """Write the rest in one transaction, and how it leaves the session, if that is given; the task as it then stands,
-    by its first end if it has ended already, and at work still if a message waits in it."""
+    by its first end if it has ended already, and at work still if a message waits in it. LeaseLost if the lease was,
+    or the task is not this owner's any more."""
     while True:
         now = await until_written(lambda: store.tasks.get(task.task_id))
         left = 0 if ending.final else waiting(now)
@@ -84,6 +93,7 @@ async def record(store: Store, task: Task, ending: Ending, lease: Lease, *, sess
             messages=ending.messages,
             lease=lease,
             session_status=session_status,
+            owned_by=owned_by,
             version=None if ending.final else now.version,
             idempotency_key=key,
         )

@@ -34,10 +34,14 @@ AT_ONCE = 4
 class Files:
     """The files of one tenant's messages; `workspace` is the folder that references are about."""
 
-    def __init__(self, store: Store, workspace: Path) -> None:
+    def __init__(self, store: Store, workspace: Path, slots: asyncio.Semaphore | None = None) -> None:
         self.workspace = workspace
         self._store = store
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = slots or asyncio.Semaphore(AT_ONCE)
+
+    def within(self, store: Store) -> "Files":
+        """The same, kept through another view of the store."""
+        return Files(store, self.workspace, self._slots)
 
     async def take(self, parts: Sequence[Part]) -> tuple[Part, ...]:
         """Parts from outside with their files kept: digest and size instead of bytes; RpcError for what is no file."""

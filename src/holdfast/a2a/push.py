@@ -1,8 +1,12 @@
 """Push notifications: where clients want the news of a task to be posted, and the posting.
 
-No turn waits for it: news are put into an outbox for each place, and posted from there one after the other, with a few
-tries each. A place that does not take them costs its own news only. The URL is checked at every try. When it is set it
-is checked as well, so that whoever asks for what can never be is told; that a name has no address then is no reason.
+No turn waits for it: news are put into a box for each place, and posted from there one after the other, with a few
+tries each. A place that does not take them costs its own news only. That a place has yet to be told is in the store,
+written with the change: what a process leaves that dies or stops, another posts, as the task then stands. So every
+place hears of every task's rest at least once, unless it is given up, which is said and counted.
+
+The URL is checked at every try. When it is set it is checked as well, so that whoever asks for what can never be is
+told; that a name has no address then is no reason.
 """
 
 import asyncio
@@ -10,10 +14,12 @@ import contextlib
 import logging
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from holdfast.a2a import rpc
+from holdfast.a2a import records, rpc
 from holdfast.a2a.files import Files
+from holdfast.a2a.news import changes
 from holdfast.a2a.persist import until_written
 from holdfast.a2a.posting import Poster
 from holdfast.a2a.rpc import RpcError
@@ -21,17 +27,23 @@ from holdfast.a2a.showing import shown, shown_task
 from holdfast.a2a.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.versions import WIRES
 from holdfast.a2a.wire import News, PushConfig, PushRequest, TaskView
-from holdfast.core import HoldfastError, strict_json
-from holdfast.core.errors import NotFound
+from holdfast.core import HoldfastError, Task, TaskState, strict_json
+from holdfast.core.errors import NotFound, SessionGone
 from holdfast.store import Store
+from holdfast.store.outbox import Unposted
 from holdfast.store.push_configs import StoredPushConfig
 
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
+MOST_TAKEN = 5
+"""How often news are taken from a process that died, before they are given up."""
 MAX_SECRET = 4_096
 
 VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
 SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
+
+Posted = Callable[[bool], None]
+"""Hears of every piece of news that was posted, or given up: whether it was taken."""
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -48,6 +60,14 @@ class PushConfigs:
         _check_headers(config)
         with contextlib.suppress(NoAddress):
             await self._guard.check(config.url)
+
+    async def keep(self, task_id: str, config: PushConfig) -> None:
+        """Have news posted of a task that was here before; and how it stands, unless it is known there already."""
+        kept = await self._store.push_configs.list(task_id)
+        named = replace(config, config_id=config.config_id or task_id)
+        if named not in map(_config, kept):
+            await self.set(task_id, named)
+            await self._store.outbox.add(task_id, named.config_id or task_id)
 
     async def set(self, task_id: str, config: PushConfig) -> PushConfig:
         """Have news posted from now on; the configuration with its id, which is the task's own if it was given none."""
@@ -90,24 +110,59 @@ class _Outbox:
     """What waits to be posted to one place, and who posts it."""
 
     waiting: "deque[tuple[TaskView, News]]" = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    version: int = 0
+    """Of the task, with the newest of them."""
     work: "asyncio.Task[None] | None" = None
 
 
 class Push:
-    """Posts the news of one tenant's tasks; with `files`, what is posted has the bytes of the files in it."""
+    """Posts the news of one tenant's tasks; with `files`, what is posted has the bytes of the files in it. `owner` is
+    this process as the store knows it, and `posted` hears of every post."""
 
     def __init__(
-        self, store: Store, guard: UrlGuard, *, files: Files | None = None, poster: Poster | None = None
+        self,
+        store: Store,
+        guard: UrlGuard,
+        *,
+        files: Files | None = None,
+        poster: Poster | None = None,
+        owner: str = "",
+        posted: Posted | None = None,
     ) -> None:
         self._store = store
         self._files = files
         self._poster = poster or Poster(guard)
+        self._owner = owner
+        self._posted = posted or (lambda _taken: None)
         self._boxes: dict[tuple[str, str | None], _Outbox] = {}
         self._closed = False
 
-    def notify(self, task: TaskView, news: News) -> None:
-        """Have news posted to wherever they are wanted; `task` is how it stands with them. Waits for nothing."""
-        self._put((task.task_id, None), task, news)
+    def notify(self, task: TaskView, news: News, version: int = 0) -> None:
+        """Have news posted to wherever they are wanted; `task` is how it stands with them, in which version. Waits for
+        nothing."""
+        self._put((task.task_id, None), task, news, version)
+
+    async def post_left(self, task_id: str) -> None:
+        """Have posted how a task stands, wherever others were to post it."""
+        for item in await self._store.outbox.of_task(task_id):
+            if item.poster != self._owner or (task_id, item.config_id) not in self._boxes:
+                await self._take(item)
+
+    async def _take(self, item: Unposted) -> None:
+        if self._closed or not await self._store.outbox.take(item, self._owner):
+            return
+        if item.tries >= MOST_TAKEN:
+            log.warning("news of task %s are given up: %d servers died with them", item.task_id, item.tries)
+            self._posted(False)
+            await self._store.outbox.settle(item.task_id, item.config_id, item.version)
+            return
+        try:
+            task = await self._store.tasks.get(item.task_id)
+        except (NotFound, SessionGone):
+            return
+        view = records.view(task)
+        for news in changes(_unknown(task), task):
+            self._put((item.task_id, item.config_id), view, news, task.version)
 
     async def close(self, grace_seconds: float = 0) -> None:
         """Give what waits the grace, then drop it."""
@@ -126,7 +181,7 @@ class Push:
     def _work(self) -> "set[asyncio.Task[None]]":
         return {box.work for box in self._boxes.values() if box.work is not None}
 
-    def _put(self, name: tuple[str, str | None], task: TaskView, news: News) -> None:
+    def _put(self, name: tuple[str, str | None], task: TaskView, news: News, version: int) -> None:
         """Let news wait in an outbox; one without a configuration's id is where they wait to be looked at."""
         if self._closed:
             return
@@ -134,6 +189,7 @@ class Push:
         if len(box.waiting) == MOST_WAITING:
             log.warning("task %s has more news than can be posted: the oldest are dropped", task.task_id)
         box.waiting.append((task, news))
+        box.version = max(box.version, version)
         if box.work is None:
             box.work = asyncio.create_task(self._empty(name, box))
 
@@ -145,6 +201,8 @@ class Push:
                     await self._sort(task_id, box)
                 else:
                     await self._post(task_id, config_id, box)
+            if config_id is not None and box.version:
+                await self._settle(task_id, config_id, box)
         except HoldfastError as error:
             log.warning("news of task %s are not posted: %s", task_id, error)
         except Exception:
@@ -159,7 +217,7 @@ class Push:
         while box.waiting:
             item = box.waiting.popleft()
             for config in configs:
-                self._put((task_id, config.config_id), *item)
+                self._put((task_id, config.config_id), *item, box.version)
 
     async def _post(self, task_id: str, config_id: str, box: _Outbox) -> None:
         """Post the oldest that waits; if that does not succeed, only the newest of the others is still tried."""
@@ -172,9 +230,25 @@ class Push:
         if self._files is not None:
             task, news = await shown_task(self._files, task), await shown(self._files, news)
         body = strict_json.encode(WIRES[config.version].pushed(news, task))
-        if not await self._poster.post(config, body):
+        taken = await self._poster.post(config, body)
+        self._posted(taken)
+        if not taken:
             while len(box.waiting) > 1:
                 box.waiting.popleft()
+
+    async def _settle(self, task_id: str, config_id: str, box: _Outbox) -> None:
+        """Say that a place has all that there was for it; once more if news came meanwhile."""
+        settled = 0
+        while settled < box.version:
+            settled = box.version
+            await until_written(lambda version=settled: self._store.outbox.settle(task_id, config_id, version))  # type: ignore[misc]
+            while box.waiting:
+                await self._post(task_id, config_id, box)
+
+
+def _unknown(task: Task) -> Task:
+    """A task as those know it who know nothing of it."""
+    return replace(task, state=TaskState.SUBMITTED, document={}, version=0)
 
 
 def _config(stored: StoredPushConfig) -> PushConfig:

@@ -21,6 +21,7 @@ from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
 from holdfast.a2a.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
 from holdfast.a2a.handler import Handler
+from holdfast.a2a.push import Posted
 from holdfast.a2a.rpc import CallId, RpcError
 from holdfast.a2a.sse import Answers, AnswerStream, event, never
 from holdfast.a2a.tenants import Tenants
@@ -50,7 +51,7 @@ class A2AServer:
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
     share nothing, workspaces included. `caller_of` names a request's sender where senders are known apart. `refuse` is
     the answer to a caller that may not do what it asks for, None to one that may; `until_refused` returns when a
-    request's caller may no longer be told more; `rested` hears of every turn that is over.
+    request's caller may no longer be told more; `rested` hears of every turn that is over, and `posted` of every post.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class A2AServer:
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
         rested: Rested | None = None,
+        posted: Posted | None = None,
     ) -> None:
         self._tenants = Tenants(
             store,
@@ -84,6 +86,7 @@ class A2AServer:
             reply_seconds=reply_seconds,
             guard=guard or UrlGuard(),
             rested=rested,
+            posted=posted,
         )
         self._store_of = store_of or (lambda _request: store)
         self._caller_of = caller_of or (lambda _request: None)
@@ -111,7 +114,8 @@ class A2AServer:
         await self._tenants.start(alone=alone)
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
-        """Accept no new turn; running ones get the grace, then fail with a reason, and whoever follows is let go."""
+        """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
+        where they cannot be. Whoever follows is let go."""
         try:
             await self._tenants.stop(grace_seconds)
         finally:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.a2a.files import Files
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.push import Push, PushConfigs
+from holdfast.a2a.push import Posted, Push, PushConfigs
 from holdfast.a2a.recovery import Recovery
 from holdfast.a2a.runner import TurnRunner
 from holdfast.a2a.turn_queue import TurnQueue
@@ -30,6 +30,7 @@ class Tenants:
         reply_seconds: float,
         guard: UrlGuard,
         rested: Rested | None = None,
+        posted: Posted | None = None,
     ) -> None:
         self._ids = TimeOrderedIds()
         self._owner = f"a2a-{self._ids()}"
@@ -39,7 +40,9 @@ class Tenants:
         self._workspace = workspace
         self._reply_seconds = reply_seconds
         self._guard = guard
+        self._resume = resume
         self._rested = rested
+        self._posted = posted
         self._turns = {store.tenant: self._turns_in(store, workspace)}
         self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
 
@@ -48,7 +51,9 @@ class Tenants:
         await self._recovery.start(alone=alone)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Accept no new turn; running ones get the grace, then fail with a reason."""
+        """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
+        where they cannot be."""
+        self._recovery.adopt_no_more()
         await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.values()))
         await self._recovery.stop()
 
@@ -70,13 +75,14 @@ class Tenants:
             owner=self._owner,
             workspace=workspace,
             files=files,
+            resume=self._resume,
             ids=self._ids,
         )
         return Turns(
             store,
             runner,
             files=files,
-            push=Push(store, self._guard, files=files),
+            push=Push(store, self._guard, files=files, owner=self._owner, posted=self._posted),
             configs=PushConfigs(store, self._guard),
             agent=self._agent,
             owner=self._owner,

@@ -25,6 +25,7 @@ from holdfast.a2a.runner import CANCELED, TurnRunner
 from holdfast.a2a.showing import shown, shown_message, shown_task
 from holdfast.a2a.task_lists import TaskLists
 from holdfast.a2a.texts import kept_text
+from holdfast.a2a.turn_queue import Held
 from holdfast.a2a.wire import (
     Artifact,
     ListRequest,
@@ -37,7 +38,7 @@ from holdfast.a2a.wire import (
     TaskRequest,
     TaskView,
 )
-from holdfast.core import IdSource, Lease, Task, TaskState
+from holdfast.core import IdSource, Task, TaskState
 from holdfast.core.errors import Closing, NotFound, SessionGone, TaskEnded
 from holdfast.core.ids import check_name
 from holdfast.store import Store
@@ -75,6 +76,7 @@ class Turns:
         self._runner = runner
         self._push = push
         self._agent = agent
+        self._owner = owner
         self._reply_seconds = reply_seconds
         self._ids = ids
         self._rested = rested
@@ -119,7 +121,11 @@ class Turns:
         task = await self.known(request.task_id)
         ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
         try:
-            ended = await self._store.tasks.update(task, ending.state, ending.changes, messages=ending.messages)
+            ended = await self._store.tasks.update(
+                *(task, ending.state, ending.changes),
+                messages=ending.messages,
+                owner=None if task.state.running else self._owner,  # who tells of it
+            )
         except TaskEnded:
             raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
         if task.task_id in self._channels:
@@ -156,13 +162,15 @@ class Turns:
             raise unknown
         return task
 
-    async def take_up(
-        self, task: Task, message: Message, lease: Lease, *, after_seconds: float, interrupted: bool
-    ) -> None:
+    async def take_up(self, task: Task, held: Held, *, after_seconds: float, interrupted: bool) -> None:
         """Run a turn to its end that a process died in, or before it."""
         channel = self._open(task)
-        run = self._runner.take_up(channel, message, lease, after_seconds=after_seconds, interrupted=interrupted)
+        run = self._runner.take_up(channel, held, after_seconds=after_seconds, interrupted=interrupted)
         await asyncio.wait({self._start(channel, run)})
+
+    async def post_left(self, task_id: str) -> None:
+        """Post how a task stands, wherever a process that died has not."""
+        await self._push.post_left(task_id)
 
     def tell(self, before: Task, after: Task) -> None:
         """Post the news of a task that came to rest without a turn."""
@@ -171,10 +179,11 @@ class Turns:
         self._go(self._post(channel))
 
     async def stop(self, grace_seconds: float) -> None:
-        """Accept nothing more; give what runs the grace, then break it off."""
+        """Accept and begin nothing more; give what runs the grace, then break it off."""
         self._stopping.set()
+        self._runner.begin_no_more()
         await self._drain(grace_seconds)
-        self._runner.stop()
+        self._runner.break_off()
         await self._drain(SECONDS_TO_RECORD)
         for left in self._underway:
             left.cancel()
@@ -193,6 +202,7 @@ class Turns:
             message, followed, request.idempotency_key, request.caller, request.session_key
         )
         if isinstance(found, Task):
+            await self._keep_place(found, request.push)
             return found
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
         return await asyncio.shield(self._go(self._accept(found, request.push)))
@@ -202,11 +212,19 @@ class Turns:
         try:
             if accepted.fresh and push is not None:
                 await self.configs.set(accepted.task.task_id, push)
+            elif not accepted.fresh:
+                await self._keep_place(accepted.task, push)
         finally:
             if accepted.run:
                 channel = self._open(accepted.task)
-                self._start(channel, self._runner.run(channel, accepted.message))
+                self._start(channel, self._runner.run(channel))
         return accepted.task
+
+    async def _keep_place(self, task: Task, push: PushConfig | None) -> None:
+        """Have the news of a message that was here before posted, also if its first delivery did not come so far."""
+        if push is not None:
+            await self.configs.keep(task.task_id, push)
+            await self.post_left(task.task_id)
 
     async def _follow(
         self, task: Task, history_length: int | None, over: Callable[[Task], bool], *, reply_seconds: float = 0
@@ -254,10 +272,12 @@ class Turns:
                     known = latest
 
     async def _of_channel(self, channel: Channel, place: int) -> AsyncGenerator[News]:
+        """The news of a channel; the log has the rest if the turn was given back, unless this server is at its end."""
         async for item in channel.follow(place):
             yield item
-        if channel.task.state.running:
-            raise self._store.failure or Closing("the server stopped before the turn ended")
+        failure = self._store.failure
+        if channel.task.state.running and (failure is not None or self._stopping.is_set()):
+            raise failure or Closing("the server stopped before the turn ended")
 
     def _live_channel(self, task: Task) -> Channel | None:
         channel = self._channels.get(task.task_id)
@@ -299,7 +319,7 @@ class Turns:
     async def _post(self, channel: Channel) -> None:
         """Post what is recorded to those who asked for it."""
         async for task, item in channel.records():
-            self._push.notify(records.view(task), item)
+            self._push.notify(records.view(task), item, task.version)
 
     async def _drain(self, seconds: float) -> None:
         """Wait until nothing is under way, or the time is up."""

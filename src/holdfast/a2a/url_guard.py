@@ -9,6 +9,7 @@ import asyncio
 import ipaddress
 import re
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from holdfast.core.errors import InvalidInput
 
 MAX_URL = 2_048
 RESOLVE_SECONDS = 5.0
-AT_ONCE = 2
-"""Names that are looked up at one moment: each takes a thread for as long as its servers like."""
+AT_ONCE = 32
+"""Names that are looked up at one moment: each takes a thread for as long as its servers like. One name takes one."""
 
 PORTS = {"http": 80, "https": 443}
 UNSAFE = re.compile(r"[^!-\[\]-~]")
@@ -83,7 +84,7 @@ class UrlGuard:
         self._allowed = frozenset(_place(entry) for entry in allowed)
         self._resolve = resolve or look_up
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._lookups: set[asyncio.Task[list[str]]] = set()
+        self._lookups: dict[tuple[str, int], asyncio.Task[list[str]]] = {}
 
     async def check(self, url: str) -> Target:
         """Where a URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
@@ -98,9 +99,11 @@ class UrlGuard:
     async def _addresses(self, host: str, port: int) -> list[Address]:
         with suppress(ValueError):
             return [ipaddress.ip_address(host)]
-        lookup = asyncio.create_task(self._look_up(host, port))
-        self._lookups.add(lookup)  # one that is given up goes on and keeps its slot: its thread does, too
-        lookup.add_done_callback(self._forget)
+        # One that is given up goes on and keeps its slot, for its thread does, too: who asks again waits for the same.
+        lookup = self._lookups.get((host, port))
+        if lookup is None:
+            lookup = self._lookups[host, port] = asyncio.create_task(self._look_up(host, port))
+            lookup.add_done_callback(lambda done: self._forget((host, port), done))
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 found = await asyncio.shield(lookup)
@@ -115,16 +118,39 @@ class UrlGuard:
         async with self._slots:
             return await self._resolve(host, port)
 
-    def _forget(self, lookup: "asyncio.Task[list[str]]") -> None:
-        self._lookups.discard(lookup)
+    def _forget(self, name: tuple[str, int], lookup: "asyncio.Task[list[str]]") -> None:
+        del self._lookups[name]
         if not lookup.cancelled():
             lookup.exception()  # it was told to whoever waited, if anybody still did
 
 
 async def look_up(host: str, port: int) -> list[str]:
     """The addresses of a host as this machine knows them."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def tell(found: list[str], error: OSError | UnicodeError | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
+
+    def ask() -> None:
+        found: list[str] = []
+        failure: OSError | UnicodeError | None = None
+        try:
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+        except (OSError, UnicodeError) as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(tell, found, failure)
+
+    # A thread of its own: the loop's own few are for others, and the process does not wait for it at its end.
+    threading.Thread(target=ask, name="holdfast-lookup", daemon=True).start()
+    return await answer
 
 
 def is_public(address: Address) -> bool:

@@ -20,6 +20,7 @@ from holdfast.store import Store
 
 if TYPE_CHECKING:
     from holdfast.a2a.card import Form
+    from holdfast.a2a.push import Posted
     from holdfast.a2a.turns import Rested, Turns
     from holdfast.a2a.wire import Operation
     from holdfast.models import Backend
@@ -109,12 +110,13 @@ async def start_agent(
     compact_at: int | None = None,
     until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
     rested: "Rested | None" = None,
+    posted: "Posted | None" = None,
 ) -> Agent:
     """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
     serves this store, `card` and `asks_for_token` how the agent card describes it, `push_hosts` where news may be
     posted though the addresses are not public, `peers` which other agents it may ask, by the beginnings of their URLs;
     `compact_at` how many tokens a prompt may have before it is compacted; `until_refused` returns when a caller's token
-    is good no more; `rested` hears of every turn that is over.
+    is good no more; `rested` hears of every turn that is over, and `posted` of every post.
     """
     from holdfast.a2a import A2AServer
     from holdfast.a2a.url_guard import UrlGuard
@@ -139,6 +141,7 @@ async def start_agent(
         refuse=refuse,
         until_refused=until_refused,
         rested=rested,
+        posted=posted,
     )
     await server.start(alone=alone)
     return server

@@ -19,6 +19,7 @@ from holdfast.gateway.access.watch import Watch
 from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.connections.unsent import Unsent
 from holdfast.gateway.operations.logs import LogWriter
+from holdfast.gateway.operations.posts import Posts
 from holdfast.gateway.operations.readiness import Readiness
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.operations.traffic import Counts
@@ -56,6 +57,7 @@ class Gateway:
         self.readiness = Readiness(store, data, self._refusal)
         self.counts = Counts()
         self.turn_times = TurnTimes()
+        self.posts = Posts()
         self.unsent = Unsent()
         self.exports = 0
         """How many are under way."""

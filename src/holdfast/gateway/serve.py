@@ -177,6 +177,7 @@ async def _serve(
             compact_at=options.compact_at,
             until_refused=gateway.until_refused,
             rested=gateway.turn_times.rested,
+            posted=gateway.posts.posted,
         )
         stack.push_async_callback(agent.stop, 0)
         hosts = [options.host, *options.admission.hosts]

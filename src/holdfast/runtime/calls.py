@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from holdfast.a2a import Turn
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.persist import PASSING, until_written
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LeaseLost
 from holdfast.models import ToolCall
@@ -52,7 +52,10 @@ class Calls:
         return await self._once(call, use, desk)
 
     async def _once(self, call: ToolCall, use: ToolUse, desk: Desk) -> str:
-        effects, session_id = self._turn.store.effects, self._turn.session_id
+        store, session_id = self._turn.store, self._turn.session_id
+        effects = store.effects
+        # Not fenced: what has happened outside is so, whoever has the session by now.
+        ends = store.for_tenant(store.tenant).effects
         # Of this attempt alone: another process that comes to the same call is not a retry of ours.
         key = uuid.uuid4().hex
         try:
@@ -73,7 +76,7 @@ class Calls:
 
         async def run() -> str:
             status, result = await _tried(use, desk)
-            await until_written(lambda: effects.finish(session_id, desk.call_id, status, result))
+            await until_written(lambda: ends.finish(session_id, desk.call_id, status, result))
             return result
 
         return await _unbroken(run())
@@ -89,6 +92,8 @@ async def _tried(use: ToolUse, desk: Desk) -> tuple[str, str]:
     """How a call ended, and what the model is told."""
     try:
         return FINISHED, (await use.run(desk))[:MAX_RESULT]
+    except (LeaseLost, *PASSING):
+        raise  # nothing that the model could mend: the turn is over here, or begun again
     except HoldfastError as error:
         return FAILED, f"error: {error.message}"
     except (OSError, ValueError) as error:

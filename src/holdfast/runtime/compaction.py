@@ -49,7 +49,7 @@ async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[Message
     size = tokens(whole)
     if size <= threshold:
         return whole
-    found = await older(turn.store, turn.session_id, turn.task_id, keep=KEEP)
+    found = await older(turn.store, turn.task_id, keep=KEEP)
     if found is None:
         return whole
     document = msgspec.to_builtins(summed_up(found.summary, found.messages))

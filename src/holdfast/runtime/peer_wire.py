@@ -85,18 +85,22 @@ async def ask(url: str, question: Question) -> str:
         "parts": [{"text": question.text}],
         "metadata": {HOPS: question.hops + 1},
     }
+    earlier: list[_Said | None] = []
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             sent = await _call(url, "SendMessage", {"message": message}, _Sent)
             task = sent.task
             while task is not None and task.status.state in RUNNING:
+                earlier.append(task.status.message)
                 await asyncio.sleep(PAUSE_SECONDS)
                 task = await _call(url, "GetTask", {"id": task.id}, _Task)
     except TimeoutError:
         raise PeerFailed(f"the agent at {url} has not answered in {TIMEOUT_SECONDS:.0f} seconds") from None
     if task is None:
         return _words([sent.message]) or "the agent answered without words"
-    words = _words([*(task.artifacts or []), task.status.message])
+    # What it said while it was at work is no part of the answer, also if it leaves that standing.
+    said = None if task.status.message in earlier else task.status.message
+    words = _words([*(task.artifacts or []), said])
     if task.status.state == COMPLETED:
         return words or "the agent answered without words"
     if task.status.state == INPUT_REQUIRED:

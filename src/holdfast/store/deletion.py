@@ -11,7 +11,7 @@ from contextlib import suppress
 from holdfast.core import HoldfastError, strict_json, types
 from holdfast.core.errors import Conflict, LegalHold
 from holdfast.core.ids import check_session_id
-from holdfast.store import arrivals, push_configs, task_texts
+from holdfast.store import arrivals, outbox, push_configs, task_texts
 from holdfast.store.append import append
 from holdfast.store.archives import INSERT_ARCHIVE, Archived, get_archive
 from holdfast.store.arrivals import Progress
@@ -93,6 +93,7 @@ class Deletion(Part):
             unroute(tx, head.session_no, event.created_at)
             tx.run(DROP_LEASE, head.session_no)
             push_configs.drop_of_session(tx, head.session_no)
+            outbox.drop_of_session(tx, head.session_no)
             task_texts.drop_of_session(tx, head.session_no)
             tx.run(LEAVE, head.session_no)
             made = get_archive(tx, self.tenant, session_id)

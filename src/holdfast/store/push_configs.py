@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from holdfast.core.errors import NotFound, TooLarge
 from holdfast.core.ids import check_name
 from holdfast.store.engine import Row, Tx
+from holdfast.store.outbox import drop, push_lock
 from holdfast.store.part import Part
 from holdfast.store.reading import existing_head
 from holdfast.store.shares import Length
@@ -81,11 +82,12 @@ class PushConfigs(Part):
 
     async def delete(self, task_id: str, config_id: str) -> None:
         """Forget one; nothing happens if it is not there."""
-        await self.workers.write(
-            lambda tx: tx.run(DELETE, self.tenant, task_id, config_id),
-            (f"push\0{self.tenant}\0{task_id}",),
-            makes_room=True,
-        )
+
+        def write(tx: Tx) -> None:
+            tx.run(DELETE, self.tenant, task_id, config_id)
+            drop(tx, self.tenant, task_id, config_id)
+
+        await self.workers.write(write, (push_lock(self.tenant, task_id),), makes_room=True)
 
 
 def drop_of_session(tx: Tx, session_no: int) -> None:

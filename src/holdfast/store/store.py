@@ -25,6 +25,7 @@ from holdfast.store.engine import Engine, Recorded, Tx, Writer
 from holdfast.store.erasure import Erasure
 from holdfast.store.exporting import Exporting
 from holdfast.store.feed import Feed, Hubs
+from holdfast.store.fenced import FencedWorkers
 from holdfast.store.first_messages import FirstMessages
 from holdfast.store.forks import Forks
 from holdfast.store.give_way import GiveWay
@@ -37,7 +38,8 @@ from holdfast.store.leases import Leases
 from holdfast.store.lock import Claim
 from holdfast.store.memories import Memories
 from holdfast.store.moments import Moments
-from holdfast.store.part import session_lock
+from holdfast.store.outbox import Outbox
+from holdfast.store.part import Workers, session_lock
 from holdfast.store.prepare import prepare_all
 from holdfast.store.push_configs import PushConfigs
 from holdfast.store.readers import Readers
@@ -139,15 +141,19 @@ class TenantWorkers:
 
 
 class Store:
-    """A store as one tenant sees it; `for_tenant` gives another's view of the same store."""
+    """A store as one tenant sees it; `for_tenant` gives another's view of the same store, and `under` that of a turn:
+    what is written through it is refused once the lease was lost."""
 
-    def __init__(self, machinery: Machinery, tenant: str, clock: Clock, ids: IdSource) -> None:
+    def __init__(
+        self, machinery: Machinery, tenant: str, clock: Clock, ids: IdSource, *, lease: Lease | None = None
+    ) -> None:
         self.tenant = tenant
         self.store_id = machinery.engine.store_id
         self._machinery = machinery
         self._clock = clock
         self._ids = ids
-        self._workers = workers = TenantWorkers(machinery, tenant)
+        workers: Workers = TenantWorkers(machinery, tenant)
+        self._workers = workers = workers if lease is None else FencedWorkers(workers, tenant, lease)
         parts = (tenant, workers, clock, ids)
         self.sessions = Sessions(*parts)
         self.keys = Keys(*parts)
@@ -157,6 +163,7 @@ class Store:
         self.task_texts = TaskTexts(*parts)
         self.first_messages = FirstMessages(*parts)
         self.push_configs = PushConfigs(*parts)
+        self.outbox = Outbox(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)
         self.checkpoints = Checkpoints(*parts)
@@ -209,6 +216,10 @@ class Store:
         """Another tenant's view; closing either closes both."""
         return Store(self._machinery, check_tenant(tenant), self._clock, self._ids)
 
+    def under(self, lease: Lease) -> "Store":
+        """The same view for whoever holds a lease: its writes are LeaseLost once a newer one was given out."""
+        return Store(self._machinery, self.tenant, self._clock, self._ids, lease=lease)
+
     async def append(
         self,
         session_id: str,
@@ -231,7 +242,7 @@ class Store:
         def write(tx: Tx) -> Appended:
             return append(tx, self.tenant, session_id, prepared, expected_seq=expected_seq, lease=lease, create=create)
 
-        return await self._machinery.write(write, (session_lock(self.tenant, session_id),), len(prepared))
+        return await self._workers.write(write, (session_lock(self.tenant, session_id),), len(prepared))
 
     async def read(
         self,

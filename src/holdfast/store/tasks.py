@@ -5,6 +5,9 @@ messages they belong to, so a task never says more or less than its conversation
 A session that failed or was interrupted is active again with its next turn.
 
 A message to a task that runs waits in it: the task counts such messages, and its worker takes them one by one.
+
+A task that runs has an owner: the process that answers for it. Only that one begins its turns, and it may give the task
+back; one without a living owner is an orphan, for any other to take.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import IdempotencyConflict, NotFound, StaleState, TaskEnded
+from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
+from holdfast.store.outbox import note
 from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, prepare
@@ -41,10 +45,13 @@ COUNTED = f"""
     SELECT count(*) {SOURCE}
     WHERE t.tenant = ?1 AND s.life = 'live' AND s.agent = ?2 AND t.updated_at >= ?3 {{narrower}}"""
 OWN = "UPDATE tasks SET owner = ?3 WHERE tenant = ?1 AND task_id = ?2"
+OWNER = "SELECT owner FROM tasks WHERE tenant = ?1 AND task_id = ?2"
+NOBODY = ""
 BEAT = """
     INSERT INTO holders (holder, expires_at) VALUES (?1, ?2)
     ON CONFLICT (holder) DO UPDATE SET expires_at = excluded.expires_at"""
 BURY = "DELETE FROM holders WHERE expires_at < ?1"
+RETIRE = "DELETE FROM holders WHERE holder = ?1"
 FORGET_HOLDERS = "DELETE FROM holders"
 FREE_LEASES = "UPDATE leases SET expires_at = 0"
 PUT = """
@@ -182,13 +189,15 @@ class Tasks(Part):
         messages: Sequence[NewEvent] = (),
         lease: Lease | None = None,
         owner: str | None = None,
+        owned_by: str | None = None,
         session_status: str | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
     ) -> Task:
         """The task in its new state, its document's members replaced by `changes`, its messages in the log; with
-        `owner` it is this one's from now on, with `session_status` its session is marked so, and with `version` it is
-        StaleState if the task has changed since."""
+        `owner` it is this one's from now on, with `session_status` its session is marked so. It is StaleState if the
+        task has changed since `version`, and LeaseLost if the `lease` was outranked or it is not `owned_by` this one.
+        """
         change = _change(task, state, strict_json.plain(dict(changes or {})))
         mark = None if session_status is None else self._mark(task.task_id, session_status)
         events = [prepare(message, self.clock, self.ids) for message in messages]
@@ -205,6 +214,8 @@ class Tasks(Part):
                 raise StaleState(f"task {task.task_id} has changed", version=now.version)
             if lease is not None:
                 check_lease(tx, head, lease)
+            if owned_by is not None and tx.one(OWNER, self.tenant, task.task_id) != (owned_by,):
+                raise LeaseLost(f"task {task.task_id} is another process's by now", task_id=task.task_id)
             if mark is not None:
                 self._put_mark(tx, task.session_id, mark)
             append(tx, self.tenant, task.session_id, events)
@@ -271,6 +282,19 @@ class Tasks(Part):
 
         await self.workers.write(write, (f"holder\0{owner}",))
 
+    async def give_back(self, task: Task, owner: str) -> None:
+        """Leave a task to whoever takes it; nothing happens if it is not this owner's any more."""
+
+        def write(tx: Tx) -> None:
+            if tx.one(OWNER, self.tenant, task.task_id) == (owner,):
+                tx.run(OWN, self.tenant, task.task_id, NOBODY)
+
+        await self.write(task.session_id, write)
+
+    async def retire(self, owner: str) -> None:
+        """Say that this owner lives no more: what is still its is left to whoever takes it."""
+        await self.workers.write(lambda tx: tx.run(RETIRE, owner), (f"holder\0{owner}",), makes_room=True)
+
     async def orphans(self) -> list[Orphan]:
         """Every tenant's running tasks whose owner no longer says that it is alive."""
         rows = await self.workers.read(lambda tx: tx.all(ORPHANS, tx.now()))
@@ -320,6 +344,8 @@ class Tasks(Part):
         document = strict_json.dump(after.document)
         row = (after.context_id, after.state.value, document, after.version, at, owner)
         tx.run(PUT, self.tenant, change["taskId"], session_no, *row)
+        if before is not None:
+            note(tx, self.tenant, change["taskId"])
         if not after.state.running:
             tx.run(DROP_TEXT, self.tenant, change["taskId"])
         return get(tx, self.tenant, change["taskId"])

@@ -118,7 +118,7 @@ class Metrics:
         yield live
 
     def _of_turns(self) -> Iterator["Metric"]:
-        from prometheus_client.core import HistogramMetricFamily
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
         seconds = HistogramMetricFamily(
             "holdfast_turn_seconds", "Time of a turn of the agent, from acceptance to rest.", labels=["outcome"]
@@ -126,6 +126,10 @@ class Metrics:
         for outcome, found in self._gateway.turn_times.by_outcome.items():
             seconds.add_metric([outcome], cumulative(turn_times.BOUNDS, found.by_time), found.seconds)
         yield seconds
+        posts = CounterMetricFamily("holdfast_posts", "News of tasks, posted to where they go.", labels=["outcome"])
+        posts.add_metric(["taken"], self._gateway.posts.taken)
+        posts.add_metric(["given_up"], self._gateway.posts.given_up)
+        yield posts
 
     def _of_output(self) -> Iterator["Metric"]:
         from prometheus_client.core import CounterMetricFamily

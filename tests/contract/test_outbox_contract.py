@@ -1,0 +1,71 @@
+"""The outbox: written with every change of a task that has places for its news, on every engine."""
+
+from dataclasses import replace
+
+from tests.support.changes import assert_verified
+from tests.support.interrupted import Twice
+
+from holdfast.core import Task
+from holdfast.store import NewEvent, Store, TaskState
+from holdfast.store.push_configs import StoredPushConfig
+
+
+async def begun(store: Store, *configs: str, task_id: str = "t") -> Task:
+    """A task with places for its news."""
+    said = NewEvent("message", {"taskId": task_id})
+    task = (await store.tasks.begin("s", task_id, "c", said, owner="me")).task
+    for config_id in configs:
+        await store.push_configs.put(StoredPushConfig(task_id, config_id, "https://example.com/"))
+    return task
+
+
+async def named(store: Store) -> list[tuple[str, str, int]]:
+    """What waits: task, place and version."""
+    return [(item.task_id, item.config_id, item.version) for item in await store.outbox.waiting()]
+
+
+async def test_every_change_is_noted_for_every_place_until_it_was_posted(store: Store) -> None:
+    task = await begun(store, "a", "b")
+    await begun(store, task_id="without places")
+    assert await named(store) == []
+    task = await store.tasks.update(task, TaskState.WORKING)
+    assert await named(store) == [("t", "a", 2), ("t", "b", 2)]
+    await store.outbox.settle("t", "a", 2)
+    task = await store.tasks.update(task, TaskState.COMPLETED)
+    assert await named(store) == [("t", "a", 3), ("t", "b", 3)]
+    await store.outbox.settle("t", "b", 2)
+    assert await named(store) == [("t", "a", 3), ("t", "b", 3)], "what is newer than what was posted stays"
+    await store.outbox.settle("t", "b", 3)
+    await store.push_configs.delete("t", "a")
+    assert await named(store) == [], "a place that was taken away is told nothing more"
+    await assert_verified(store, "s")
+
+
+async def test_only_what_a_dead_process_left_is_taken_and_by_one(store: Store) -> None:
+    await store.tasks.beat("me", 60_000)
+    await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
+    assert await store.outbox.left() == []
+    await store.tasks.retire("me")
+    [item] = await store.outbox.left()
+    await store.tasks.beat("one", 60_000)
+    assert await store.outbox.take(item, "one")
+    assert not await store.outbox.take(item, "two")
+    assert await store.outbox.left() == []
+    [taken] = await store.outbox.waiting()
+    assert taken == replace(item, poster="one", tries=1)
+
+
+async def test_a_take_whose_answer_was_lost_is_ones_own(store: Store) -> None:
+    await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
+    [item] = await store.outbox.left()
+    assert await replace(store.outbox, workers=Twice(store.outbox.workers)).take(item, "one")
+    [taken] = await store.outbox.waiting()
+    assert taken.tries == 1
+
+
+async def test_it_goes_with_the_session_and_is_nobody_elses(store: Store) -> None:
+    await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
+    assert await store.for_tenant("other").outbox.waiting() == []
+    assert await store.for_tenant("other").outbox.of_task("t") == []
+    await store.deletion.delete("s")
+    assert await store.outbox.waiting() == []
