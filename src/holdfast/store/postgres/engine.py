@@ -13,6 +13,7 @@ from holdfast.store.engine import FeedOrder, Reader, Writer
 from holdfast.store.migrations import migrate, read_only_meta
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import check_server, connect, explain, lock_number, without_password
+from holdfast.store.postgres.frozen import end_frozen_step
 from holdfast.store.postgres.notices import Notices
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
@@ -37,7 +38,7 @@ class PostgresEngine:
     feed_end_sql = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1, 9223372036854775807"
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
-    chores: tuple[Chore, ...] = ()  # the server's own vacuum looks after its files
+    chores: tuple[Chore, ...] = (end_frozen_step,)  # the server's own vacuum looks after its files
 
     def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
         self.url = without_password(url)
