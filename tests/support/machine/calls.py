@@ -139,7 +139,7 @@ async def usage(c: Caller, step: Step) -> Any:
 
 
 async def attach(c: Caller, step: Step) -> Any:
-    kept = await c.store.attachments.put(f"bytes {step.number % 5}".encode())
+    kept = await c.store.attachments.put(f"bytes {step.number % 50}".encode())
     return await c.store.attachments.attach(
         step.session, kept.digest, name=step.mark, media_type="text/plain", idempotency_key=step.key
     )
