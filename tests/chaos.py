@@ -7,6 +7,7 @@
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
     make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
     make chaos ARGS="proofs"                         the bundled runtime proven 50 times
+    make chaos ARGS="machine --steps 100000"         every public write of the store, with faults, on both engines
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
 again (with `--rounds 1`, that round).
@@ -31,6 +32,7 @@ from tests.support.following import follow_processes
 from tests.support.gateway_kills import Outcome, kill_gateways
 from tests.support.hostile import attack
 from tests.support.kills import kill_cycles
+from tests.support.machine.driver import run_machine
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
 
@@ -182,12 +184,35 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     return []
 
 
+def machine(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The state machine: so many steps on each engine, with the same faults; what was wrong.
+
+    A round of steps has a seed of its own, which is printed: `--steps 250 --seed` makes that round again.
+    """
+    say(f"{options.steps} steps on each engine, seed {seed}")
+    began = time.monotonic()
+    with running_server() as server:
+        urls = [f"sqlite:///{root}/machine.db", server.new_database()]
+        run = asyncio.run(run_machine(urls, options.steps, seed=seed, told=say))
+    say(f"{run.steps} steps, {run.faults} faults in {time.monotonic() - began:.0f} s")
+    say("    " + ", ".join(f"{kind} {times}" for kind, times in sorted(run.outcomes.items())))
+    return run.wrong
+
+
 def failed(proved: Proved) -> list[dict[str, Any]]:
     """What a run did not prove."""
     return [proof for proof in proved.summary["proofs"] if proof["verdict"] != "proven"]
 
 
-RUNS = {"rounds": rounds, "kills": kills, "feeds": feeds, "http": http, "attacks": attacks, "proofs": proofs}
+RUNS = {
+    "rounds": rounds,
+    "kills": kills,
+    "feeds": feeds,
+    "http": http,
+    "attacks": attacks,
+    "proofs": proofs,
+    "machine": machine,
+}
 
 
 def main() -> int:
@@ -203,6 +228,7 @@ def main() -> int:
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
     parser.add_argument("--proofs", type=int, default=50, help="runs of the proofs (default 50)")
+    parser.add_argument("--steps", type=int, default=100_000, help="steps of the state machine (default 100,000)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed

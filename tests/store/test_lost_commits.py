@@ -57,10 +57,15 @@ def at_once(work: Callable[[], Awaitable[Any]]) -> Callable[[], None]:
 
 async def together(store: Store, session_id: str, *writes: Callable[[], Awaitable[Any]]) -> list[Any]:
     """The outcomes of writes that come to the lane of this session while it is at work, so that they are one group."""
-    go_on = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_tx: Tx) -> None:
+        begun.set()
+        go_on.wait(20)
+
     name = session_lock(store.tenant, session_id)
-    first = asyncio.ensure_future(store.sessions.workers.write(lambda tx: go_on.wait(20), (name,)))
-    await asyncio.sleep(0)
+    first = asyncio.ensure_future(store.sessions.workers.write(hold, (name,)))
+    await asyncio.to_thread(begun.wait, 20)
     lane = next(lane for lane in store.lanes if lane.waiting)
     tasks = [asyncio.ensure_future(write()) for write in writes]
     while lane.waiting < 1 + len(writes):

@@ -135,6 +135,7 @@ class Damage(Enum):
     """What a database error means for the writes of the transaction it happened in."""
 
     NONE = "nothing was written, and the connection goes on"
+    FREED = "nothing was written, and what was in the way is there no more: run it again"
     DISCONNECTED = "the connection is gone; what was not yet committed was not written"
     FROZEN = "the same, because this process stood still in the middle and others could not wait"
     UNSURE = "it was committed, and the server warned that this may not last; the connection goes on"

@@ -60,6 +60,14 @@ class Lost(Exception):
         self.frozen = frozen
 
 
+class Freed(Exception):
+    """The group was taken back, and what was in its way is there no more."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class _Spoiled(Exception):
     """A write was refused after it had changed something: the group must run again with savepoints."""
 
@@ -134,7 +142,8 @@ class Groups:
         return True
 
     def after_error(self, error: Exception, *, committing: bool) -> Damage:
-        """Take back what was begun, and say what the error means; Lost if the connection went."""
+        """Take back what was begun, and say what the error means; Lost if the connection went, Freed if it is worth
+        another try."""
         damage = self.writer.damage(error, committing=committing)
         if damage in (Damage.DISCONNECTED, Damage.FROZEN):
             raise Lost(error, frozen=damage is Damage.FROZEN) from error
@@ -142,6 +151,8 @@ class Groups:
             log.critical("the store stops acknowledging: %s", error)
             self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
         self.writer.rollback()
+        if damage is Damage.FREED:
+            raise Freed(error) from error
         return damage
 
     def note_failure(self, error: Exception) -> None:

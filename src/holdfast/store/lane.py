@@ -21,7 +21,7 @@ from typing import Any
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
 from holdfast.store.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.engine import Recorded, Tx, Writer
-from holdfast.store.group import Groups, Lost, Write
+from holdfast.store.group import Freed, Groups, Lost, Write
 from holdfast.store.rescue import Rescue
 from holdfast.store.tally import Tally
 
@@ -224,6 +224,8 @@ class Lane:
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
         try:
             self._groups.after_error(error, committing=committing)
+        except Freed:
+            pass  # the next look tries it again
         except Lost:
             with contextlib.suppress(*self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
@@ -250,6 +252,8 @@ class Lane:
             self._settle(batch[:done])
         except Lost as lost:
             self._rescue.after_loss(batch, lost)
+        except Freed:
+            self._rescue.run_each(batch)
         except HoldfastError as refusal:
             self._groups.note_failure(refusal)
             self._refuse(batch, refusal)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
-from holdfast.store.group import Groups, Lost, Write
+from holdfast.store.group import Freed, Groups, Lost, Write
 
 RECONNECT_SECONDS = 10.0
 MAX_LOSSES = 3
@@ -68,6 +68,8 @@ class Rescue:
                     self.suspects.append(write)
                     return loss
                 write.fail(StoreUnavailable(f"the connection was lost each time that this was written: {lost}"))
+            except Freed as freed:
+                write.fail(groups.writer.explain(freed.error))
             except HoldfastError as refusal:
                 groups.note_failure(refusal)
                 write.fail(refusal)

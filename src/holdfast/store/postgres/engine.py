@@ -16,6 +16,7 @@ from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
 from holdfast.store.postgres.epochs import Epochs
+from holdfast.store.postgres.frozen import end_frozen_step
 from holdfast.store.postgres.notices import Notices
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
@@ -44,7 +45,7 @@ class PostgresEngine:
     )
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
-    chores: tuple[Chore, ...] = ()  # the server's own vacuum looks after its files
+    chores: tuple[Chore, ...] = (end_frozen_step,)  # the server's own vacuum looks after its files
 
     def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
         self.url = without_password(url)

@@ -5,6 +5,8 @@ late, so a group that meets one is taken back whole and its members run again ca
 
 A commit is durable when the server says so without a warning, and a group that changes nothing, such as a retry, is
 acknowledged only when whatever it saw is as durable: where there is a synchronous standby, that means there as well.
+
+A transaction that the server ended because this process stood still in the middle of it is not run again (`frozen`).
 """
 
 import contextlib
@@ -17,6 +19,7 @@ from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
 from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
+from holdfast.store.postgres import frozen
 from holdfast.store.postgres.connection import (
     ERRORS,
     Connection,
@@ -42,15 +45,18 @@ NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 class PostgresTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "changed", "recorded", "rerun", "wrote")
+    __slots__ = ("_connection", "_heard", "changed", "recorded", "rerun", "silence", "wrote")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._heard = time.monotonic()
         self.rerun = False
         self.changed = False
+        self.recorded: list[Recorded] = []
         self.wrote = False
         """Whether any write of the transaction has changed anything."""
-        self.recorded: list[Recorded] = []
+        self.silence = 0.0
+        """The longest time, in seconds, that we let the server wait for the next call."""
 
     @property
     def history(self) -> str:
@@ -59,28 +65,44 @@ class PostgresTx:
 
     def one(self, sql: str, *args: Any) -> Row | None:
         """The first row, or None."""
-        return self._connection.execute(dollars(sql), args, binary=True).fetchone()
+        self.speak()
+        row = self._connection.execute(dollars(sql), args, binary=True).fetchone()
+        self._heard = time.monotonic()
+        return row
 
     def all(self, sql: str, *args: Any) -> list[Row]:
         """Every row."""
-        return self._connection.execute(dollars(sql), args, binary=True).fetchall()
+        self.speak()
+        rows = self._connection.execute(dollars(sql), args, binary=True).fetchall()
+        self._heard = time.monotonic()
+        return rows
 
     def run(self, sql: str, *args: Any) -> None:
         """Change rows; nothing comes back."""
         self.changed = self.wrote = True
+        self.speak()
         self._connection.execute(dollars(sql), args)
+        self._heard = time.monotonic()
 
     def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
         """One statement that makes all the changes."""
         self.changed = self.wrote = True
+        self.speak()
         sql = together(tuple((sql, len(args)) for sql, args in changes))
         self._connection.execute(sql, [value for _, args in changes for value in args])
+        self._heard = time.monotonic()
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
         self.changed = self.wrote = True
+        self.speak()
         with self._connection.cursor() as cursor:
             cursor.executemany(dollars(sql), rows)
+        self._heard = time.monotonic()
+
+    def speak(self) -> None:
+        """Note how long the server has waited for this call."""
+        self.silence = max(self.silence, time.monotonic() - self._heard)
 
     def leave_no_trace(self) -> None:
         """The server's vacuum removes what is dead, in its own time."""
@@ -153,6 +175,7 @@ class PostgresWriter:
 
     def commit(self) -> None:
         """Return once the server says that it is durable."""
+        self._tx.speak()
         if not self._tx.wrote:
             self._connection.execute(WAIT_FOR_STANDBY)
         done = self._connection.execute("COMMIT")
@@ -174,8 +197,11 @@ class PostgresWriter:
         """A lost connection leaves a commit's outcome unknown; what the server itself refused, it rolled back."""
         if isinstance(error, WarnedCommit):
             return Damage.UNSURE
-        lost = self._connection.closed or self._connection.broken
-        return Damage.DISCONNECTED if lost or not was_refused(error) else Damage.NONE
+        if self._connection.closed or self._connection.broken or not was_refused(error):
+            return Damage.FROZEN if self._tx.silence > frozen.FROZEN_SECONDS else Damage.DISCONNECTED
+        if isinstance(error, psycopg.errors.LockNotAvailable) and self._has_ended_frozen():
+            return Damage.FREED
+        return Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
         """The error as a caller should see it."""
@@ -194,6 +220,13 @@ class PostgresWriter:
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
+
+    def _has_ended_frozen(self) -> bool:
+        """End those who stand still and keep the locks of others; whether there were any."""
+        self.rollback()
+        with contextlib.suppress(psycopg.Error):
+            return bool(frozen.end_frozen(PostgresTx(self._connection)))
+        return False
 
     def _listened_to(self, connection: Connection) -> Connection:
         connection.add_notice_handler(self._note)

@@ -1,0 +1,19 @@
+"""Every public write, on both engines at once, with faults at every call of the engine: both agree with the model."""
+
+import pytest
+from tests.support.machine.driver import run_machine
+
+SEED = 20261116
+
+
+async def test_a_few_hundred_steps_with_faults_agree_with_the_model(sqlite_url: str, postgres_url: str) -> None:
+    run = await run_machine([sqlite_url, postgres_url], 250, seed=SEED)
+    assert run.wrong == []
+    assert run.faults > 50
+
+
+@pytest.mark.long
+async def test_thousands_of_steps_with_faults_agree_with_the_model(sqlite_url: str, postgres_url: str) -> None:
+    run = await run_machine([sqlite_url, postgres_url], 2_000, seed=SEED + 1)
+    assert run.wrong == []
+    assert run.faults > 500
