@@ -16,13 +16,14 @@ from holdfast.core import HoldfastError
 from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
 from holdfast.store.postgres.connection import (
     ERRORS,
-    Connection,
+    OUT_OF_STEP,
     dollars,
     explain,
     lock_number,
     together,
     was_refused,
 )
+from holdfast.store.postgres.server import Connection
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
@@ -214,7 +215,9 @@ class PostgresReader:
             self._connection = self._connect()
         try:
             return self._attempt(fn, gone)
-        except psycopg.OperationalError:
+        except psycopg.Error as error:
+            if error.sqlstate in OUT_OF_STEP:
+                self._connection.close()
             if not self._connection.closed or gone():
                 raise
             self._connection = self._connect()
