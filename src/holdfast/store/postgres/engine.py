@@ -1,5 +1,6 @@
 """A PostgreSQL database as an Engine."""
 
+import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -7,17 +8,20 @@ from typing import Any
 
 import psycopg
 
-from holdfast.core import Clock, TimeOrderedIds
-from holdfast.core.errors import StoreUnavailable
+from holdfast.core import Clock, HoldfastError, TimeOrderedIds
+from holdfast.core.errors import SchemaNewer, StoreUnavailable
 from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
-from holdfast.store.migrations import migrate, read_only_meta
+from holdfast.store.migrations import migrate, newest, read_only_meta, version_of
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
-from holdfast.store.postgres.notices import Notices
+from holdfast.store.postgres.notices import CHANNEL, SCHEMA, Notices
+from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
+
+log = logging.getLogger("holdfast.store")
 
 MIGRATE_LOCK = lock_number("migrate")
 FIGURES = """
@@ -46,7 +50,9 @@ class PostgresEngine:
         self._url = url
         self._read_only = read_only
         self._database = Database(url)
-        self._notices = Notices(self._database.connect, TimeOrderedIds(clock)())
+        self._schema = newest("postgres")
+        self._refusal: HoldfastError | None = None
+        self._notices = Notices(self._connect_to_write, TimeOrderedIds(clock)(), self._look_at_schema)
         self._figures: PostgresReader | None = None
         self._asking = threading.Lock()
         try:
@@ -58,7 +64,10 @@ class PostgresEngine:
                         self.store_id = read_only_meta(tx, "postgres")
                     else:
                         connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
+                        before = version_of(tx, "postgres")
                         self.store_id = migrate(tx, "postgres")
+                        if before < self._schema:
+                            connection.execute("SELECT pg_notify($1, $2)", (CHANNEL, SCHEMA))
         except ServerRefused as error:
             raise error.refusal from None
         except psycopg.Error as error:
@@ -68,11 +77,27 @@ class PostgresEngine:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(self._database.connect)
+        return PostgresWriter(self._connect_to_write, lambda: self._refusal)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
         return PostgresReader(lambda: self._database.connect(read_only=True))
+
+    def _connect_to_write(self) -> Connection:
+        connection = self._database.connect()
+        self._look_at_schema(connection)
+        return connection
+
+    def _look_at_schema(self, connection: Connection) -> None:
+        """Once a newer Holdfast has changed the schema, refuse every write from then on."""
+        found = version_of(PostgresTx(connection), "postgres")
+        if found > self._schema and self._refusal is None:
+            self._refusal = SchemaNewer(
+                f"a newer Holdfast has brought the store to schema {found}, this one knows {self._schema}",
+                found=found,
+                known=self._schema,
+            )
+            log.critical("the store stops acknowledging: %s", self._refusal)
 
     def moment(self) -> str | None:
         """Only the server can tell."""

@@ -5,6 +5,7 @@ late, so a group that meets one is taken back whole and its members run again ca
 """
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -90,13 +91,20 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], Connection], refusal: Callable[[], HoldfastError | None]) -> None:
         self._connect = connect
+        self._refusal = refusal
         self._connection = connect()
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
 
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
-        """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
+        """Open a transaction and take the advisory locks, in one order for everybody, before anything is read.
+
+        The engine's refusal, if it has one: then nothing is written any more.
+        """
+        refusal = self._refusal()
+        if refusal is not None:
+            raise copy.copy(refusal)
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
         if not cautious:
