@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,37 +56,38 @@ class PostgresEngine:
         self._notices = Notices(self._connect_to_write, TimeOrderedIds(clock)(), self._look_at_schema)
         self._figures: PostgresReader | None = None
         self._asking = threading.Lock()
-        try:
-            with self._database.connect(read_only=read_only, patient=True) as connection:
-                self.version = (connection.info.parameter_status("server_version") or "").split()[0]
-                tx = PostgresTx(connection)
-                with connection.transaction():
-                    if read_only:
-                        self.store_id = read_only_meta(tx, "postgres")
-                    else:
-                        connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
-                        before = version_of(tx, "postgres")
-                        self.store_id = migrate(tx, "postgres")
-                        if before < self._schema:
-                            connection.execute("SELECT pg_notify($1, $2)", (CHANNEL, SCHEMA))
-        except ServerRefused as error:
-            raise error.refusal from None
-        except psycopg.Error as error:
-            raise explain(error) from error
+        with _told(), self._database.connect(read_only=read_only, patient=True) as connection:
+            self.version = (connection.info.parameter_status("server_version") or "").split()[0]
+            tx = PostgresTx(connection)
+            with connection.transaction():
+                if read_only:
+                    self.store_id = read_only_meta(tx, "postgres")
+                else:
+                    connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
+                    before = version_of(tx, "postgres")
+                    self.store_id = migrate(tx, "postgres")
+                    if before < self._schema:
+                        connection.execute("SELECT pg_notify($1, $2)", (CHANNEL, SCHEMA))
 
     def writer(self) -> Writer:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(self._connect_to_write, lambda: self._refusal)
+        with _told():
+            return PostgresWriter(self._connect_to_write, lambda: self._refusal)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(lambda: self._database.connect(read_only=True))
+        with _told():
+            return PostgresReader(lambda: self._database.connect(read_only=True))
 
     def _connect_to_write(self) -> Connection:
         connection = self._database.connect()
-        self._look_at_schema(connection)
+        try:
+            self._look_at_schema(connection)
+        except psycopg.Error:
+            connection.close()
+            raise
         return connection
 
     def _look_at_schema(self, connection: Connection) -> None:
@@ -143,3 +145,14 @@ class PostgresEngine:
         self._notices.close()
         if self._figures is not None:
             self._figures.close()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors in our words, for one who opens the store: a server that must not hold it is refused for good."""
+    try:
+        yield
+    except ServerRefused as error:
+        raise error.refusal from None
+    except psycopg.Error as error:
+        raise explain(error) from error
