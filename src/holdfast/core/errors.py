@@ -200,6 +200,13 @@ class StoreTaken(StoreFailed):
     hint = "stop this server: what it acknowledged is in the store, which the other one serves"
 
 
+class SchemaNewer(StoreFailed):
+    """A newer Holdfast has changed the schema while this one ran; this one writes nothing more."""
+
+    code = "schema_newer"
+    hint = "stop this gateway and start the newer version: what this one acknowledged is in the store"
+
+
 class OutcomeUnknown(HoldfastError):
     """The write may or may not have happened."""
 

@@ -20,7 +20,7 @@ from holdfast.core.errors import (
 from holdfast.store.engine import READ_SECONDS
 from holdfast.store.postgres.database import LOCK_WAIT, Database, ServerRefused
 from holdfast.store.postgres.pooler import HINT as POOLER
-from holdfast.store.postgres.server import Connection as Connection
+from holdfast.store.postgres.server import Connection
 
 ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
 READ_ONLY = "25006"

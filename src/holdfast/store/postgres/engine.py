@@ -1,25 +1,30 @@
 """A PostgreSQL database as an Engine."""
 
+import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from holdfast.core import Clock, TimeOrderedIds
-from holdfast.core.errors import StoreUnavailable
+from holdfast.core import Clock, HoldfastError, TimeOrderedIds
+from holdfast.core.errors import SchemaNewer, StoreUnavailable
 from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
-from holdfast.store.migrations import migrate, read_only_meta
+from holdfast.store.migrations import migrate, newest, read_only_meta, version_of
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
 from holdfast.store.postgres.epochs import Epochs
 from holdfast.store.postgres.frozen import end_frozen_step
-from holdfast.store.postgres.notices import Notices
+from holdfast.store.postgres.notices import CHANNEL, SCHEMA, Notices
+from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
+
+log = logging.getLogger("holdfast.store")
 
 MIGRATE_LOCK = lock_number("migrate")
 FIGURES = """
@@ -53,35 +58,57 @@ class PostgresEngine:
         self._read_only = read_only
         ids = TimeOrderedIds(clock)
         self._database = Database(url)
-        self._notices = Notices(self._database.connect, ids())
+        self._schema = newest("postgres")
+        self._refusal: HoldfastError | None = None
+        self._notices = Notices(self._connect_to_write, ids(), self._look_at_schema)
         self._epochs = Epochs(ids, read_only=read_only)
         self._figures: PostgresReader | None = None
         self._asking = threading.Lock()
-        try:
-            with self._database.connect(read_only=read_only, patient=True) as connection:
-                self.version = (connection.info.parameter_status("server_version") or "").split()[0]
-                tx = PostgresTx(connection)
-                with connection.transaction():
-                    if read_only:
-                        self.store_id = read_only_meta(tx, "postgres")
-                    else:
-                        connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
-                        self.store_id = migrate(tx, "postgres")
-                self._epochs.enter(connection)
-        except ServerRefused as error:
-            raise error.refusal from None
-        except psycopg.Error as error:
-            raise explain(error) from error
+        with _told(), self._database.connect(read_only=read_only, patient=True) as connection:
+            self.version = (connection.info.parameter_status("server_version") or "").split()[0]
+            tx = PostgresTx(connection)
+            with connection.transaction():
+                if read_only:
+                    self.store_id = read_only_meta(tx, "postgres")
+                else:
+                    connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
+                    before = version_of(tx, "postgres")
+                    self.store_id = migrate(tx, "postgres")
+                    if before < self._schema:
+                        connection.execute("SELECT pg_notify($1, $2)", (CHANNEL, SCHEMA))
+            self._epochs.enter(connection)
 
     def writer(self) -> Writer:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(self._epochs, self._database.connect)
+        with _told():
+            return PostgresWriter(self._epochs, self._connect_to_write, lambda: self._refusal)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
+        with _told():
+            return PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
+
+    def _connect_to_write(self) -> Connection:
+        connection = self._database.connect()
+        try:
+            self._look_at_schema(connection)
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _look_at_schema(self, connection: Connection) -> None:
+        """Once a newer Holdfast has changed the schema, refuse every write from then on."""
+        found = version_of(PostgresTx(connection), "postgres")
+        if found > self._schema and self._refusal is None:
+            self._refusal = SchemaNewer(
+                f"a newer Holdfast has brought the store to schema {found}, this one knows {self._schema}",
+                found=found,
+                known=self._schema,
+            )
+            log.critical("the store stops acknowledging: %s", self._refusal)
 
     def moment(self) -> str | None:
         """Only the server can tell."""
@@ -127,3 +154,14 @@ class PostgresEngine:
         self._notices.close()
         if self._figures is not None:
             self._figures.close()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors in our words, for one who opens the store: a server that must not hold it is refused for good."""
+    try:
+        yield
+    except ServerRefused as error:
+        raise error.refusal from None
+    except psycopg.Error as error:
+        raise explain(error) from error

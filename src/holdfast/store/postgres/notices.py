@@ -1,5 +1,7 @@
 """Telling other processes that something was committed, and hearing it from them.
 
+The listening connection also looks now and then whether the schema is still the one that we know.
+
 Notices are hints. They are sent after the commit, on a connection of their own and many commits at a time: sent
 inside the writes they would make the whole cluster commit one by one. A lost notice costs at most a second.
 """
@@ -13,20 +15,23 @@ from collections.abc import Callable
 
 import psycopg
 
-from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.server import Connection
 
 CHANNEL = "holdfast"
 RETRY_SECONDS = 1.0
-QUIET_SECONDS = 5.0
-"""How long it hears nothing before it asks whether the server is still there: a host that vanished says nothing."""
+SCHEMA = "schema"
+"""What a process says that has changed the schema."""
+LOOK_SECONDS = 1.0
+"""How often the listening connection asks the server something: a host that vanished says nothing by itself."""
 
 
 class Notices:
     """The notifying and the listening thread of one process, each started when it is first needed."""
 
-    def __init__(self, connect: Callable[[], Connection], sender: str) -> None:
+    def __init__(self, connect: Callable[[], Connection], sender: str, look: Callable[[Connection], None]) -> None:
         self._connect = connect
         self._sender = sender
+        self._look = look
         self._due = threading.Event()
         self._stop = threading.Event()
         self._start = threading.Lock()
@@ -84,9 +89,14 @@ class Notices:
             with selectors.DefaultSelector() as arrivals:
                 arrivals.register(connection.fileno(), selectors.EVENT_READ)
                 arrivals.register(self._end, selectors.EVENT_READ)
+                due = 0.0
                 while not self._stop.is_set():
                     for notice in connection.notifies(timeout=0):
                         if notice.payload != self._sender:
                             heard()
-                    if not arrivals.select(QUIET_SECONDS):
-                        connection.execute("SELECT 1")
+                        if notice.payload == SCHEMA:
+                            due = 0.0
+                    if time.monotonic() >= due:
+                        self._look(connection)
+                        due = time.monotonic() + LOOK_SECONDS
+                    arrivals.select(max(0.0, due - time.monotonic()))

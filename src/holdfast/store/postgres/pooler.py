@@ -7,6 +7,8 @@ LISTEN. In session mode a connection keeps its server session, and all is well.
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+import psycopg
+
 from holdfast.core.errors import EngineRefused
 from holdfast.store.postgres.server import Connection
 
@@ -24,10 +26,13 @@ def refuse_shared_sessions(
     """
     if connection.info.backend_pid == backend:
         return
-    kept = _backend(connection) == backend
-    if kept:
-        with another() as other, other.transaction():
-            kept = _backend(other) != backend and _backend(connection) == backend
+    try:
+        kept = _backend(connection) == backend
+        if kept:
+            with another() as other, other.transaction():
+                kept = _backend(other) != backend and _backend(connection) == backend
+    except psycopg.errors.ProtocolViolation:  # in statement mode it refuses a transaction
+        kept = False
     if not kept:
         raise EngineRefused(
             "a connection pooler in transaction mode stands before the database: a connection must keep its session",

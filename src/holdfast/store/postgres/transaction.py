@@ -10,6 +10,7 @@ A transaction that the server ended because this process stood still in the midd
 """
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
 from holdfast.store.postgres import frozen
 from holdfast.store.postgres.connection import (
     ERRORS,
-    Connection,
+    OUT_OF_STEP,
     dollars,
     explain,
     lock_number,
@@ -30,6 +31,7 @@ from holdfast.store.postgres.connection import (
     was_refused,
 )
 from holdfast.store.postgres.epochs import Epochs
+from holdfast.store.postgres.server import Connection
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
@@ -131,9 +133,12 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
+    def __init__(
+        self, epochs: Epochs, connect: Callable[[], Connection], refusal: Callable[[], HoldfastError | None]
+    ) -> None:
         self._epochs = epochs
         self._connect = epochs.entering(connect)
+        self._refusal = refusal
         self._warnings: list[str] = []
         self._connection = self._listened_to(self._connect())
         self._tx = PostgresTx(self._connection)
@@ -145,7 +150,13 @@ class PostgresWriter:
         return self._connection.history
 
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
-        """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
+        """Open a transaction and take the advisory locks, in one order for everybody, before anything is read.
+
+        The engine's refusal, if it has one: then nothing is written any more.
+        """
+        refusal = self._refusal()
+        if refusal is not None:
+            raise copy.copy(refusal)
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
         if self._epochs.is_over(self._connection):
@@ -296,7 +307,9 @@ class PostgresReader:
             self._connection = self._connect()
         try:
             return self._attempt(fn, gone)
-        except psycopg.OperationalError:
+        except psycopg.Error as error:
+            if error.sqlstate in OUT_OF_STEP:
+                self._connection.close()
             if not self._connection.closed or gone():
                 raise
             self._connection = self._connect()
