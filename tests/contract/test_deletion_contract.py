@@ -338,6 +338,15 @@ async def test_retention_spares_what_is_used_held_leased_or_gone_since_the_plan(
     assert len(await store.read("a")) == 21
 
 
+async def test_retention_spares_what_is_used_since_the_plan_by_a_program_whose_clock_is_late(store: Store) -> None:
+    await make_aged(store)
+    plan = await store.retention.plan(Policy(max_age_ms=10**8))
+    await store.append("a", numbered(1))
+    await run(store, "UPDATE sessions SET updated_at = 1 WHERE session_id = 'a'")
+    assert [one.session_id for one in await store.retention.run(plan)] == ["b", "c", "d", "e"]
+    assert len(await store.read("a")) == 21
+
+
 async def test_retention_does_not_count_what_was_deleted_or_has_not_arrived(store: Store) -> None:
     await make_aged(store)
     for name in ("a", "b"):

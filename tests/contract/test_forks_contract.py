@@ -1,8 +1,8 @@
 """The contract of forks, on both engines."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -29,9 +29,11 @@ from holdfast.core.errors import (
     SessionArriving,
     SessionGone,
 )
-from holdfast.store import NewEvent, Store, arrivals
+from holdfast.store import NewEvent, Store, arrivals, lane
 from holdfast.store.engine import Tx
 from holdfast.store.forks import COPY_EVENTS, Forks
+from holdfast.store.part import Workers
+from holdfast.store.shares import Length
 
 __all__ = ["short_steps"]
 
@@ -483,3 +485,30 @@ async def test_another_tenants_session_cannot_be_forked(store: Store) -> None:
     with pytest.raises(HoldfastError) as refused:
         await store.for_tenant("other").forks.fork("s")
     assert isinstance(refused.value, NotFound)
+
+
+@dataclass(slots=True)
+class SlowReads:
+    """Reads that take long, as those of a very long log do together."""
+
+    inner: Workers
+    seconds: float
+
+    async def write(
+        self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Any:
+        return await self.inner.write(run, locks, weight, makes_room=makes_room)
+
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        await asyncio.sleep(self.seconds)
+        return await self.inner.read(run, length)
+
+
+async def test_a_fork_is_not_given_up_while_its_rows_are_derived(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "PATIENCE_MS", 600)
+    monkeypatch.setattr(lane, "LOOK_SECONDS", 0.05)
+    await store.append("s", numbered(*range(20)))
+    forks = replace(store.forks, workers=SlowReads(store.forks.workers, 1.0))
+    forked = await forks.fork("s", new_session_id="f")
+    assert forked.head_seq == 21
+    await verified(store, "s", "f")

@@ -16,7 +16,7 @@ from tests.support.interrupted import Twice
 from tests.support.material import numbered, said
 from tests.support.steps import SHORT, Meanwhile, make_rich, rows, run, short_steps, traces, verified
 
-from holdfast.core import Event, TaskState, types
+from holdfast.core import Event, SystemClock, TaskState, types
 from holdfast.core.chain import seal
 from holdfast.core.errors import BadArchive, Conflict, SessionArriving
 from holdfast.store import NewEvent, Store, arrivals
@@ -340,3 +340,34 @@ async def test_events_that_the_store_would_never_write_are_refused(store: Store,
         with pytest.raises(BadArchive):
             await store.importing.archive(crafted(tmp_path / str(number), [("b", events)]))
         await nothing_is_there(store)
+
+
+async def test_no_sweep_takes_bytes_that_an_import_is_about_to_name(store: Store, tmp_path: Path) -> None:
+    path = await exported(store, tmp_path / "a")
+    target = store.for_tenant("elsewhere")
+    swept: list[int] = []
+
+    async def sweep() -> None:
+        swept.append((await target.attachments.sweep(0)).count)
+
+    await with_meanwhile(target, sweep).archive(path)
+    assert sum(swept) == 0
+    assert await rows(
+        store, "SELECT count(*) FROM attachments WHERE touched_at > ?1", SystemClock().now() + 60_000
+    ) == [(0,)]
+    (put,) = await target.attachments.of_session("rich")
+    assert b"".join([part async for part in target.attachments.read(put.digest)]) == b"bytes"
+
+
+async def test_an_import_whose_bytes_are_gone_names_none(store: Store, tmp_path: Path) -> None:
+    path = await exported(store, tmp_path / "a")
+    target = store.for_tenant("elsewhere")
+
+    async def lose() -> None:
+        await run(store, "UPDATE attachments SET complete = 0 WHERE tenant = 'elsewhere'")
+
+    with pytest.raises(Conflict, match="attachment"):
+        await with_meanwhile(target, lose).archive(path)
+    assert "rich" not in {session.session_id for session in (await target.sessions.list()).sessions}
+    await target.importing.archive(path)
+    assert len(await target.attachments.of_session("rich")) == 1

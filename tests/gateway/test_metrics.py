@@ -168,7 +168,7 @@ def test_a_gateway_that_nobody_measures_does_not_load_what_measures() -> None:
 async def test_a_feed_that_cannot_read_the_store_is_behind_until_it_can() -> None:
     away = True
 
-    async def page(_cursor: Cursor) -> Page:
+    async def page(_cursor: Cursor, _snapshot: str | None) -> Page:
         if away:
             raise StoreUnavailable("the database is away")
         return Page([], True)

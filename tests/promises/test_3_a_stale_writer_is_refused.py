@@ -61,3 +61,20 @@ async def test_each_race_has_one_winner(store_url: str) -> None:
 @pytest.mark.parametrize("processes", [2, 3, 4, 5, 6, 7, 8])
 async def test_a_hundred_and_fifty_races_each_have_one_winner(store_url: str, processes: int) -> None:
     await run_races(store_url, processes, 150)
+
+
+async def test_a_lease_works_for_its_own_session_only(store: Store) -> None:
+    for _ in range(3):
+        await store.leases.release(await store.leases.acquire("other", "a", 60_000))
+    lease = await store.leases.acquire("other", "a", 60_000)
+    await store.leases.acquire("s", "b", 60_000)
+    await store.append("free", [NewEvent("t", 0)])
+    for session_id in ("s", "free", "new"):
+        for write in (
+            lambda name=session_id: store.append(name, [NewEvent("t", 1)], lease=lease),
+            lambda name=session_id: store.state.patch(name, {"n": 1}, lease=lease),
+        ):
+            with pytest.raises(LeaseLost):
+                await write()
+    assert await store.read("s") == [] and len(await store.read("free")) == 1
+    await store.append("other", [NewEvent("t", 1)], lease=lease)

@@ -198,3 +198,12 @@ async def test_a_store_that_was_copied_before_it_knew_epochs_begins_one(postgres
         assert (await anext(store.feed.everything(now))).event.value() == "new"
         assert [await found(store, word) for word in ("old", "new")] == [{"s"}, {"t"}]
         assert ask(postgres_url, EPOCHS) == [(2,)]
+
+
+async def test_the_ends_of_the_order_are_found_by_the_index(postgres_url: str) -> None:
+    async with await open_store(postgres_url) as store:
+        for sql in (store.engine.feed_order.end, store.engine.text.newest):
+            with psycopg.connect(postgres_url) as connection:
+                connection.execute("SET enable_seqscan = off")
+                plan = [row[0] for row in connection.execute(f"EXPLAIN {sql}".encode())]
+            assert not any("Sort" in line for line in plan), plan

@@ -35,7 +35,9 @@ INSERT_EVENT_ERASED = """
 INSERT_IDENTITY = """
     INSERT INTO transcript_event_identities (session_no, seq, event_id, type, parent_id, idempotency_key)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)"""
-FENCE = "SELECT fence FROM leases WHERE session_no = ?1"
+FENCE = """
+    SELECT s.session_id, l.fence, l.holder FROM sessions s LEFT JOIN leases l ON l.session_no = s.session_no
+    WHERE s.session_no = ?1"""
 
 
 def open_head(tx: Tx, tenant: str, session_id: str, created_at: int) -> Head:
@@ -81,13 +83,15 @@ def append(
 
 
 def check_lease(tx: Tx, head: Head, lease: Lease) -> None:
-    """LeaseLost if a newer lease was given out."""
-    row = tx.one(FENCE, head.session_no)
-    if row is not None and row[0] > lease.fence:
+    """LeaseLost if a newer lease was given out, or this is not one of the session's."""
+    session_id, fence, holder = tx.one(FENCE, head.session_no) or (None, None, None)
+    if session_id != lease.session_id:
+        raise LeaseLost(f"a lease of session {lease.session_id!r} is none of session {session_id!r}")
+    if (fence, holder) != (lease.fence, lease.holder):
         raise LeaseLost(
-            f"lease {lease.fence} of session {lease.session_id!r} was outranked by {row[0]}",
+            f"lease {lease.fence} of session {lease.session_id!r} was outranked by {fence}",
             fence=lease.fence,
-            current=row[0],
+            current=fence,
         )
 
 

@@ -1,12 +1,13 @@
 """Sessions that arrive in steps: forks and imports.
 
 An arriving session has its row and its id, but nobody sees it. Its events come in steps short enough that no other
-writer waits long. The last step shows it, whole; until then whoever brings it says so with every step, and when that
+writer waits long. The last step shows it, whole; until then whoever brings it says so again and again, and when that
 stops the session is undone in steps as well. So an interrupted fork or import leaves nothing behind.
 """
 
+import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from holdfast.core import HoldfastError
@@ -85,6 +86,28 @@ def hold_on(tx: Tx, arrival: Arrival) -> None:
     if row is None or row[0] != arrival.holder:
         raise SessionArriving(f"the arrival of session {arrival.session_id!r} was given up: it took too long a pause")
     tx.run(EXTEND, arrival.session_no, tx.now() + PATIENCE_MS)
+
+
+@contextlib.asynccontextmanager
+async def holding(workers: Workers, arrival: Arrival, tenant: str) -> AsyncIterator[None]:
+    """Say again and again that the session is on its way, however long a step takes; if it fails, undo it."""
+    lock = (session_lock(tenant, arrival.session_id),)
+
+    async def hold() -> None:
+        while True:
+            await asyncio.sleep(PATIENCE_MS / 3_000)
+            with contextlib.suppress(HoldfastError):  # the next step finds out what it means
+                await workers.write(lambda tx: hold_on(tx, arrival), lock)
+
+    held = asyncio.create_task(hold())
+    try:
+        yield
+    except BaseException:
+        held.cancel()
+        await give_up(workers, arrival, tenant)
+        raise
+    finally:
+        held.cancel()
 
 
 def show(tx: Tx, arrival: Arrival, head_seq: int, head_hash: bytes, updated_at: int) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import re
 import unicodedata
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ from holdfast.store.rows import INSERT_USE
 from holdfast.store.shares import Length
 from holdfast.store.spool import PART, part_count, spooled
 
+HOLD_MS = 2 * sweep.DAY_MS
+"""For how long bytes are held for an import that never says it has ended."""
 PART_WEIGHT = 1_000
 """A part is much of a group, so that those who come after it wait for two parts at most."""
 
@@ -33,7 +35,8 @@ MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127
 
 FIND = "SELECT attachment_no, size_bytes, complete FROM attachments WHERE tenant = ?1 AND digest = ?2"
 INSERT = "INSERT INTO attachments (tenant, digest, size_bytes, complete, touched_at) VALUES (?1, ?2, ?3, 0, ?4)"
-TOUCH = "UPDATE attachments SET touched_at = ?2 WHERE attachment_no = ?1"
+TOUCH = "UPDATE attachments SET touched_at = ?2 WHERE attachment_no = ?1 AND touched_at < ?2"
+LET_GO = "UPDATE attachments SET touched_at = ?3 WHERE tenant = ?1 AND digest = ?2 AND touched_at > ?3"
 COMPLETE = "UPDATE attachments SET complete = 1 WHERE attachment_no = ?1"
 PUT_PART = """
     INSERT INTO attachment_parts (attachment_no, part, bytes) VALUES (?1, ?2, ?3)
@@ -60,11 +63,14 @@ class Attachments(Part):
 
     __slots__ = ()
 
-    async def put(self, data: bytes | AsyncIterable[bytes], *, expected_digest: str | None = None) -> Attachment:
+    async def put(
+        self, data: bytes | AsyncIterable[bytes], *, expected_digest: str | None = None, hold: bool = False
+    ) -> Attachment:
         """Keep the bytes, and return once all of them are durable; what is there already is only touched.
 
         InvalidInput if they are not the bytes of `expected_digest`; TooLarge beyond 256 MB. A put that was
-        interrupted leaves nothing that could be read; putting again completes it.
+        interrupted leaves nothing that could be read; putting again completes it. With `hold` no sweep takes them until
+        they are let go.
         """
         if expected_digest is not None:
             check_digest(expected_digest)
@@ -78,11 +84,22 @@ class Attachments(Part):
                 part = await content.part(number)
 
                 def run(tx: Tx, number: int = number, part: bytes = part) -> bool:
-                    return add_part(tx, self.tenant, Attachment(digest, size), number, part)
+                    return add_part(tx, self.tenant, Attachment(digest, size), number, part, hold=hold)
 
                 complete = await self.workers.write(run, locks, PART_WEIGHT)
                 number = (number + 1) % part_count(size)
         return Attachment(digest, size)
+
+    async def let_go(self, digests: Sequence[str]) -> None:
+        """Hold these no longer: from now on they are swept like any others that no session uses."""
+        for start in range(0, len(digests), PART_WEIGHT):
+            some = digests[start : start + PART_WEIGHT]
+
+            def run(tx: Tx, some: Sequence[str] = some) -> None:
+                now = tx.now()
+                tx.run_many(LET_GO, [(self.tenant, digest, now) for digest in some])
+
+            await self.workers.write(run, (), len(some))
 
     async def get(self, digest: str) -> Attachment:
         """What is kept under this digest, or NotFound."""
@@ -177,9 +194,15 @@ def get_part(tx: Tx, tenant: str, digest: str, found: Found, number: int) -> byt
     raise Corrupt(f"part {number} of attachment {digest} is missing or cut", digest=digest, part=number)
 
 
-def add_part(tx: Tx, tenant: str, content: Attachment, number: int, part: bytes) -> bool:
+def is_whole(tx: Tx, tenant: str, digest: str) -> bool:
+    """Whether the bytes of this digest are all there."""
+    row = tx.one(FIND, tenant, digest)
+    return row is not None and bool(row[2])
+
+
+def add_part(tx: Tx, tenant: str, content: Attachment, number: int, part: bytes, *, hold: bool = False) -> bool:
     """Keep one part; True if the attachment is complete with it, or was before."""
-    now = tx.now()
+    now = tx.now() + (HOLD_MS if hold else 0)
     row = tx.one(FIND, tenant, content.digest)
     if row is None:
         tx.run(INSERT, tenant, content.digest, content.size_bytes, now)

@@ -56,12 +56,12 @@ class Deletion(Part):
         session_id: str,
         *,
         reason: str = "",
-        unused_since: int | None = None,
+        unchanged_at: int | None = None,
         progress: Progress | None = None,
     ) -> Archived:
         """End the session and move its events to the archive; LegalHold if it is held.
 
-        With `unused_since` Conflict if it has had an event since, or is leased to a writer.
+        With `unchanged_at` Conflict if its log does not end at this seq any more, or it is leased to a writer.
         """
         check_session_id(session_id)
         event = self.own_event(types.SESSION_DELETED, {"reason": reason})
@@ -75,7 +75,7 @@ class Deletion(Part):
             session = get(tx, self.tenant, session_id)
             if session.held:
                 raise LegalHold(f"session {session_id!r} is under legal hold", session_id=session_id)
-            if unused_since is not None and (session.updated_at > unused_since or _is_leased(tx, head.session_no)):
+            if unchanged_at is not None and (head.seq != unchanged_at or _is_leased(tx, head.session_no)):
                 raise Conflict(f"session {session_id!r} is in use again", session_id=session_id)
             facts = get_facts(tx, head.session_no)
             document = {

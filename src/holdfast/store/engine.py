@@ -55,6 +55,9 @@ class FeedOrder(NamedTuple):
     """The cursor of the last event that nothing can slip in before any more, if there is any."""
     ahead: str
     """Whether the cursor ?1, ?2 is of no event that there ever was."""
+    heads: str | None
+    """The snapshot's name and, of each session with events that were not there yet in the snapshot ?1 (NULL: of none),
+    tenant, id and newest seq: one row at least. None if no event that can be seen is ever held back."""
 
 
 class TextSql(NamedTuple):

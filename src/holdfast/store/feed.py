@@ -68,6 +68,7 @@ class Hubs:
         self._page_sql = PAGE_SQL.format(**engine.feed_order._asdict())
         self._end_sql = engine.feed_order.end
         self._ahead_sql = engine.feed_order.ahead
+        self._heads_sql = engine.feed_order.heads
         engine.listen(self._heard)
 
     def here(self) -> Hub:
@@ -87,9 +88,20 @@ class Hubs:
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded, history)
 
-    async def news(self, cursor: Cursor) -> Page:
-        """What follows a cursor in the store's order, for all who follow."""
-        return await self._workers.read(self.page(cursor), Length.PAGE)
+    async def news(self, cursor: Cursor, snapshot: str | None = None) -> Page:
+        """What follows a cursor in the store's order, and which sessions have changed since a snapshot, for all who
+        follow."""
+        read = self.page(cursor)
+
+        def run(tx: Tx) -> Page:
+            found = read(tx)
+            if self._heads_sql is None:
+                return found
+            rows = tx.all(self._heads_sql, snapshot)
+            heads = [((tenant, session_id), seq) for _, tenant, session_id, seq in rows if tenant is not None]
+            return found._replace(snapshot=rows[0][0], heads=heads)
+
+        return await self._workers.read(run, Length.PAGE)
 
     def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], Page]:
         """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""

@@ -126,14 +126,11 @@ class Forks(Part):
         arrival = await self.write(
             chosen, lambda tx: arrivals.begin(tx, self.tenant, chosen, holder, now, copied_seq=plan.seq)
         )
-        try:
+        async with arrivals.holding(self.workers, arrival, self.tenant):
             await self._copy(plan, head, arrival, progress)
             target = await self._arrived(plan, head, arrival)
             derived = await derive(self.workers, target)
             return await self._show(plan, head, target, arrival, derived)
-        except BaseException:
-            await arrivals.give_up(self.workers, arrival, self.tenant)
-            raise
 
     async def _copy(self, plan: Plan, source: Head, arrival: Arrival, progress: Progress | None) -> None:
         done = 0

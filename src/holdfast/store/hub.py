@@ -1,9 +1,11 @@
 """The hub: what one event loop's subscribers share.
 
 It tails the whole-store feed once for all of them, keeps the recent part in memory, and rings the bell of whoever
-has something new. What is kept, and what a subscriber takes of it at a time, is bounded by number and by bytes; the
-rest is read from the database, once for all who want the same. Bells are hints: a subscriber always decides by its own
-cursor what it has not seen, so a lost or doubled ring changes nothing, and the hub looks once a second by itself.
+has something new. The store's order may have to wait for a transaction that is still open. A session's own order does
+not, so its followers are rung for what is there. What is kept, and what a subscriber takes of it at a time, is bounded
+by number and by bytes; the rest is read from the database, once for all who want the same. Bells are hints: a
+subscriber always decides by its own cursor what it has not seen, so a lost or doubled ring changes nothing, and the hub
+looks once a second by itself.
 """
 
 import asyncio
@@ -12,7 +14,7 @@ import logging
 import time
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -70,6 +72,10 @@ class Page(NamedTuple):
 
     entries: list[Entry]
     ended: bool
+    snapshot: str | None = None
+    """What it was read in, if the store's order can hold back events that are there already."""
+    heads: Sequence[tuple[SessionName, int]] = ()
+    """The sessions with events that were not there yet in the snapshot before, and how far they go."""
 
 
 class Tail:
@@ -109,7 +115,7 @@ class Hub:
 
     def __init__(
         self,
-        page: Callable[[Cursor], Awaitable[Page]],
+        page: Callable[[Cursor, str | None], Awaitable[Page]],
         end: Callable[[], Awaitable[Cursor]],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -125,6 +131,7 @@ class Hub:
         self._ring_cursors: list[Cursor] = []
         self._ring_bytes = 0
         self._start: Cursor | None = None
+        self._snapshot: str | None = None
         self._tailer: asyncio.Task[None] | None = None
         self._at_end = 0.0
 
@@ -224,13 +231,14 @@ class Hub:
                     self._start = cursor = await self._end()
                     self._ready.set()
                 self._wake.clear()
-                entries, ended = await self._page(cursor)
-                if ended:
+                found = await self._page(cursor, self._snapshot)
+                if found.ended:
                     self._at_end = time.monotonic()
-                if entries:
-                    cursor = entries[-1].cursor
-                    self._take(entries)
-                else:
+                if found.entries:
+                    cursor = found.entries[-1].cursor
+                    self._take(found.entries)
+                self._ring_held(found)
+                if not found.entries:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_SECONDS):  # wait_for may not notice that it is cancelled
                             await self._wake.wait()
@@ -258,6 +266,15 @@ class Hub:
                     bell.set()  # its reader finds the damage too
         for bell in self._bells.get(None, ()):
             bell.set()
+
+    def _ring_held(self, found: Page) -> None:
+        """Have those look by seq whose session has events that the store's order still holds back."""
+        self._snapshot = found.snapshot
+        for session, seq in found.heads:
+            tail = self._tails.get(session)
+            if tail is None or not tail.events or tail.events[-1].seq < seq:
+                for bell in self._bells.get(session, ()):
+                    bell.set()
 
     def _shorten(self) -> None:
         kept = fitting((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
@@ -289,7 +306,7 @@ class Hub:
         self._clear()
 
     def _clear(self) -> None:
-        self._start = None
+        self._start = self._snapshot = None
         self._ready.clear()
         self._ring.clear()
         self._ring_cursors.clear()

@@ -7,6 +7,7 @@ that is there with another log is a conflict, found before anything is written.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +17,7 @@ from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
 from holdfast.store import arrivals, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
 from holdfast.store.arrivals import Arrival
-from holdfast.store.attachments import Attachments
+from holdfast.store.attachments import Attachments, is_whole
 from holdfast.store.bodies import check_body
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.exporting import Told
@@ -82,9 +83,26 @@ class Importing(Part):
         there = await self._there(reader)
         await self._check_memories(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
-        async for attachment in _each(reader.attachments()):
-            await attachments.put(_pieces(attachment.chunks), expected_digest=attachment.digest)
-            done.attachments += 1
+        held: list[str] = []
+        try:
+            async for attachment in _each(reader.attachments()):
+                held.append(attachment.digest)
+                await attachments.put(_pieces(attachment.chunks), expected_digest=attachment.digest, hold=True)
+                done.attachments += 1
+            await self._sessions(reader, there, told, done)
+        finally:
+            with suppress(HoldfastError):
+                await attachments.let_go(held)
+        async for line in _each(reader.memories()):
+            memory = memory_lines.decode(line)
+            lock = (Name(self.tenant, memory.namespace, memory.key).lock(),)
+            put = await self.workers.write(
+                lambda tx, memory=memory: memory_lines.put(tx, self.engine.text, self.tenant, memory),  # type: ignore[misc]
+                lock,
+            )
+            done.memories += put
+
+    async def _sessions(self, reader: ArchiveReader, there: set[str], told: Told | None, done: Imported) -> None:
         async for session in _each(reader.sessions()):
             name = session.header.session_id
             if name in there:
@@ -95,14 +113,6 @@ class Importing(Part):
             done.keys_taken += await self._session(session)
             done.sessions.append(name)
             done.events += session.header.head_seq
-        async for line in _each(reader.memories()):
-            memory = memory_lines.decode(line)
-            lock = (Name(self.tenant, memory.namespace, memory.key).lock(),)
-            put = await self.workers.write(
-                lambda tx, memory=memory: memory_lines.put(tx, self.engine.text, self.tenant, memory),  # type: ignore[misc]
-                lock,
-            )
-            done.memories += put
 
     async def _there(self, reader: ArchiveReader) -> set[str]:
         """The sessions that are here already; Conflict if one is here with another log, or was deleted."""
@@ -152,7 +162,7 @@ class Importing(Part):
             ),
         )
         projection = Projection()
-        try:
+        async with arrivals.holding(self.workers, arrival, self.tenant):
             while page := await asyncio.to_thread(_take, session.events, projection):
                 await self.write(
                     header.session_id,
@@ -160,9 +170,6 @@ class Importing(Part):
                     len(page),
                 )
             return await self._show(header, arrival, projection)
-        except BaseException:
-            await arrivals.give_up(self.workers, arrival, self.tenant)
-            raise
 
     async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection) -> list[str]:
         now = self.clock.now()
@@ -174,6 +181,9 @@ class Importing(Part):
             for task_id in projection.tasks:
                 if tx.one(TASK_TAKEN, self.tenant, task_id) is not None:
                     raise Conflict(f"task {task_id!r} of session {header.session_id!r} is here already")
+            for digest in projection.attachments:
+                if not is_whole(tx, self.tenant, digest):
+                    raise Conflict(f"the bytes of attachment {digest} are not here any more", hint="import again")
             write_rows(tx, self.tenant, arrival.session_no, projection)
             tx.run(SET_TIMES, arrival.session_no, header.created_at)
             arrivals.show(tx, arrival, header.head_seq, header.head_hash, header.updated_at)

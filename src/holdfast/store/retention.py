@@ -1,7 +1,8 @@
 """Retention: which sessions have had their time.
 
 A plan names the sessions that a policy ends, each with the reason, and changes nothing; carrying it out deletes them
-one by one, archived first. A session under legal hold, or leased to a writer now, is never in a plan.
+one by one, archived first, unless its log has gone on since. A session under legal hold, or leased to a writer now, is
+never in a plan.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from holdfast.store.part import Part
 PAGE = 5_000
 
 CANDIDATES = f"""
-    SELECT s.session_no, s.session_id, s.updated_at, s.size_bytes, s.held, coalesce(l.expires_at, 0)
+    SELECT s.session_no, s.session_id, s.updated_at, s.head_seq, s.size_bytes, s.held, coalesce(l.expires_at, 0)
     FROM sessions s LEFT JOIN leases l ON l.session_no = s.session_no
     WHERE s.tenant = ?1 AND s.session_no > ?2 AND s.life = 'live' ORDER BY s.session_no LIMIT {PAGE}"""
 
@@ -38,6 +39,7 @@ class Doomed:
     session_id: str
     reason: str
     updated_at: int
+    head_seq: int
     size_bytes: int
 
 
@@ -53,6 +55,7 @@ class RetentionPlan:
 class _Candidate:
     session_id: str
     updated_at: int
+    head_seq: int
     size_bytes: int
     held: bool
     leased: bool
@@ -80,7 +83,7 @@ class Retention(Part):
         for number, doomed in enumerate(plan.doomed, 1):
             try:
                 reason = f"retention: {doomed.reason}"
-                await deletion.delete(doomed.session_id, reason=reason, unused_since=doomed.updated_at)
+                await deletion.delete(doomed.session_id, reason=reason, unchanged_at=doomed.head_seq)
                 done.append(doomed)
             except (Conflict, SessionGone, NotFound):
                 pass
@@ -103,7 +106,7 @@ class Retention(Part):
 
         while True:
             rows, now = await self.workers.read(page)
-            found += [_Candidate(row[1], row[2], row[3], bool(row[4]), row[5] > now) for row in rows]
+            found += [_Candidate(row[1], row[2], row[3], row[4], bool(row[5]), row[6] > now) for row in rows]
             if len(rows) < PAGE:
                 return found
             after = rows[-1][0]
@@ -128,6 +131,6 @@ def decide(policy: Policy, candidates: list[_Candidate], now: int) -> RetentionP
         if each.held:
             held.append(each.session_id)
             continue
-        doomed.append(Doomed(each.session_id, reason, each.updated_at, each.size_bytes))
+        doomed.append(Doomed(each.session_id, reason, each.updated_at, each.head_seq, each.size_bytes))
         count, size = count - 1, size - each.size_bytes
     return RetentionPlan(doomed, held)

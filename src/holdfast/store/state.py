@@ -237,7 +237,8 @@ class States(Part):
         if asked.children is not None:
             rows = None if head is None else Rows(tx, head.session_no)
             more = upsert(asked.children, self.own_event, self.ids, rows)
-        seq = append(tx, self.tenant, asked.session_id, [event, *more.events]).first_seq
+        unchecked = asked.lease if head is None else None
+        seq = append(tx, self.tenant, asked.session_id, [event, *more.events], lease=unchecked).first_seq
         session_no = head.session_no if head else existing_head(tx, self.tenant, asked.session_id).session_no
         after = Kept(version + 1, made.document, event.created_at)
         if cost is not None:

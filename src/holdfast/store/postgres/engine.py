@@ -29,8 +29,9 @@ log = logging.getLogger("holdfast.store")
 MIGRATE_LOCK = lock_number("migrate")
 FIGURES = """
     SELECT pg_database_size(current_database()), coalesce((
-      SELECT max(extract(epoch FROM clock_timestamp() - xact_start))::float8 FROM pg_stat_activity
-      WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()), 0)"""
+      SELECT max(extract(epoch FROM clock_timestamp() - since))::float8 FROM (
+        SELECT xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+        UNION ALL SELECT prepared FROM pg_prepared_xacts) open (since)), 0)"""
 
 
 class PostgresEngine:
@@ -43,10 +44,23 @@ class PostgresEngine:
         after="""e.epoch = newest_epoch() AND (e.xid, e.pos) > (?1::text::xid8, ?2)
           AND e.xid < pg_snapshot_xmin(pg_current_snapshot())""",
         order="e.xid, e.pos",
-        end="""SELECT xid::text::bigint, pos FROM transcript_events
-          WHERE epoch = newest_epoch() AND xid < pg_snapshot_xmin(pg_current_snapshot())
-          ORDER BY xid DESC, pos DESC LIMIT 1""",
+        end="""SELECT e.xid::text::bigint, e.pos FROM transcript_events e
+          WHERE e.epoch = newest_epoch() AND e.xid < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY e.xid DESC, e.pos DESC LIMIT 1""",
         ahead="SELECT ?1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) OR ?2 < 0",
+        heads="""
+          SELECT pg_current_snapshot()::text, s.tenant, s.session_id, e.seq
+          FROM (SELECT 1) one LEFT JOIN (
+            SELECT session_no, max(seq) AS seq FROM (
+                (SELECT session_no, seq FROM transcript_events
+                WHERE epoch = newest_epoch() AND xid >= pg_snapshot_xmax(?1::text::pg_snapshot)
+                ORDER BY xid DESC, pos DESC LIMIT 10000)
+              UNION ALL
+                SELECT session_no, seq FROM transcript_events
+                WHERE epoch = newest_epoch() AND xid = ANY (ARRAY(SELECT pg_snapshot_xip(?1::text::pg_snapshot)))) e
+            GROUP BY session_no) e ON true
+          LEFT JOIN LATERAL (
+            SELECT tenant, session_id FROM sessions WHERE session_no = e.session_no OFFSET 0) s ON true""",
     )
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
@@ -134,7 +148,7 @@ class PostgresEngine:
             raise explain(error) from error
 
     def figures(self) -> dict[str, Any]:
-        """The size, and since when the oldest open transaction that writes has kept the feed from going on."""
+        """The size, and for how long the oldest transaction that writes, open or prepared, has held the feed."""
         try:
             with self._asking:
                 if self._figures is None:

@@ -42,8 +42,8 @@ TEXT = TextSql(
         (SELECT epoch, xid, pos FROM transcript_events WHERE epoch < newest_epoch()
           ORDER BY epoch DESC, xid DESC, pos DESC LIMIT 1)) safe
       ORDER BY epoch DESC LIMIT 1""",
-    newest="""SELECT epoch, xid::text::bigint, pos FROM transcript_events
-      ORDER BY epoch DESC, xid DESC, pos DESC LIMIT 1""",
+    newest="""SELECT e.epoch, e.xid::text::bigint, e.pos FROM transcript_events e
+      ORDER BY e.epoch DESC, e.xid DESC, e.pos DESC LIMIT 1""",
     matches="t.words @@ ?1::tsquery",
     document=document,
     query=query,

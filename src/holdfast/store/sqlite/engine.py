@@ -46,6 +46,7 @@ class SqliteEngine:
         order="e.pos",
         end="SELECT 0, max(pos) FROM transcript_events HAVING max(pos) > 0",
         ahead="SELECT ?1 <> 0 OR ?2 > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'transcript_events'), 0)",
+        heads=None,
     )
     moment_sql: str | None = None
     text = TEXT
