@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from holdfast.core import Event, TaskState, types
 from holdfast.core.errors import InvalidInput
-from holdfast.core.ids import check_name
+from holdfast.core.ids import check_name, check_together
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
@@ -231,3 +231,5 @@ def check_body(event: Event) -> None:
         for text in value if isinstance(value, list) else [value]:
             if text is not None:
                 check_name(text, f"the {name} of event {event.seq}")
+    if isinstance(body, TaskUpdated):
+        check_together(f"the ids of the task and the context of event {event.seq}", body.task_id, body.context_id)
