@@ -17,17 +17,17 @@ async def problem(store: Store, session_id: str = "s") -> str:
     return (await store.verification.session(session_id)).problem or ""
 
 
+async def forge(store: Store, seq: int) -> None:
+    """Take an event's bytes away as an erasure would, without its event."""
+    payload = (await store.read("s"))[seq - 1].payload
+    erase = f"UPDATE transcript_events SET payload = ?1, erased = ?2 WHERE seq = {seq} AND session_no = {SESSION}"
+    await run(store, erase, b"", hashlib.sha256(payload).digest())
+    await run(store, f"UPDATE sessions SET size_bytes = size_bytes - {len(payload)} WHERE session_id = 's'")
+
+
 async def test_bytes_that_go_without_an_erasure_are_seen(store: Store) -> None:
     await store.append("s", numbered(1, 2, 3))
-    payload = (await store.read("s"))[1].payload
-    forged = hashlib.sha256(payload).digest()
-    await run(
-        store,
-        f"UPDATE transcript_events SET payload = ?1, erased = ?2 WHERE seq = 2 AND session_no = {SESSION}",
-        b"",
-        forged,
-    )
-    await run(store, f"UPDATE sessions SET size_bytes = size_bytes - {len(payload)} WHERE session_id = 's'")
+    await forge(store, 2)
     found = await store.verification.session("s")
     assert (found.problem or "", found.bad_seq) == ("event 2 was erased, and no event says so", 2)
     await store.erasure.erase("s", [3], reason="lawful")
@@ -46,6 +46,8 @@ async def test_erasures_of_every_kind_are_lawful(store: Store) -> None:
     await store.append("short", numbered(9))
     await store.erasure.erase("short", [6, 7], reason="of the fork's own")
     await assert_verified(store, "s", "before", "after", "short")
+    await forge(store, 1)
+    assert await problem(store) == "event 1 was erased, and no event says so"
 
 
 KEYS = {

@@ -176,7 +176,16 @@ class TaskUpdated(Struct, rename="camel"):
     changes: dict[str, Any]
 
 
+class EventsErased(Struct, rename="camel"):
+    """What events said was removed."""
+
+    seqs: list[Seq]
+    reason: str
+    said_again: list[Seq] = []
+
+
 BODIES: dict[str, type[Struct]] = {
+    types.EVENTS_ERASED: EventsErased,
     types.SESSION_CREATED: SessionCreated,
     types.SESSION_FINALIZED: SessionFinalized,
     types.SESSION_FORKED: SessionForked,

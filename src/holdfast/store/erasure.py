@@ -23,6 +23,7 @@ from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.indexing import forget_event
+from holdfast.store.log_check import SAID_AGAIN
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, with_body
 from holdfast.store.projection import FOLDS, Projection
@@ -219,11 +220,12 @@ class Erasure(Part):
 
 def _saying_again(event: Prepared, chosen: list[Event]) -> Prepared:
     """The event that says what was erased; also what those said that are erased now, for nobody else says it then."""
-    said = [each.value()["seqs"] for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
+    bodies = [each.value() for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
+    said = [body["seqs"] + body.get(SAID_AGAIN, []) for body in bodies]
     if not said:
         return event
-    body = strict_json.parse(event.payload)
-    return with_body(event, {**body, "seqs": sorted({*body["seqs"], *(seq for seqs in said for seq in seqs)})})
+    again = sorted({seq for seqs in said for seq in seqs})
+    return with_body(event, {**strict_json.parse(event.payload), SAID_AGAIN: again})
 
 
 def _check_seqs(seqs: Iterable[int]) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ from holdfast.store import key_seal
 from holdfast.store.engine import Tx
 from holdfast.store.reading import Head
 
+SAID_AGAIN = "saidAgain"
+"""The member of an event that erases others like it: what those had said was erased."""
 COPIED = "SELECT copied_seq FROM sessions WHERE session_no = ?1"
 
 
@@ -21,8 +23,8 @@ class LogCheck:
     def __init__(self) -> None:
         self._erased: set[int] = set()
         self._named: set[int] = set()
-        self._unknown = 0
-        """The last event that said what was erased, and was erased itself."""
+        self._unknown: set[int] = set()
+        """Events that said what was erased, and were erased themselves, by versions that did not say it again."""
         self._seal: bytes | None = None
 
     def begin(self, head: Head) -> None:
@@ -36,17 +38,24 @@ class LogCheck:
             if event.erased is not None:
                 self._erased.add(event.seq)
             if event.type == types.EVENTS_ERASED:
-                if event.erased is None:
-                    self._named.update(event.value()["seqs"])
-                else:
-                    self._unknown = event.seq
+                self._take(event)
         if self._seal is not None:
             self._seal = key_seal.of_events(self._seal, events)
+
+    def _take(self, event: Event) -> None:
+        if event.erased is not None:
+            self._unknown.add(event.seq)
+            return
+        said = event.value()
+        self._named.update(said["seqs"])
+        if SAID_AGAIN in said:
+            self._named.update(said[SAID_AGAIN])
+            self._unknown.difference_update(said["seqs"])
 
     def check(self, tx: Tx, head: Head) -> None:
         """Corrupt if an event was erased and no event says so, or if the keys are not those that were written."""
         row = tx.one(COPIED, head.session_no)
-        known = max(row[0] if row else 0, self._unknown)
+        known = max(row[0] if row else 0, *self._unknown, 0)
         for seq in sorted(self._erased - self._named):
             if seq > known:
                 raise Corrupt(f"event {seq} was erased, and no event says so", seq=seq)
