@@ -19,7 +19,12 @@ from holdfast.core.errors import (
     NotFound,
     SessionGone,
 )
-from holdfast.store import Store
+from holdfast.store import NewEvent, Store
+from holdfast.store.append import append
+from holdfast.store.engine import Tx
+from holdfast.store.projection import started_effect
+from holdfast.store.reading import existing_head
+from holdfast.store.rows import EFFECTS
 
 Call = Callable[[Store], Coroutine[Any, Any, Any]]
 
@@ -179,3 +184,51 @@ async def test_a_keyed_start_that_was_erased_is_not_run_again(store: Store) -> N
     with pytest.raises(Conflict):
         await store.effects.start("s", "c", "t", idempotency_key="k")
     await assert_verified(store, "s")
+
+
+async def test_the_key_of_one_effect_says_nothing_of_another(store: Store) -> None:
+    assert (await store.effects.start("s", "one", "mail", {"to": "ada"}, idempotency_key="k")).run
+    assert (await store.effects.start("s", "two", "mail", {"to": "bob"}, idempotency_key="l")).run
+    with pytest.raises(IdempotencyConflict):
+        await store.effects.start("s", "two", "mail", {"to": "bob"}, idempotency_key="k")
+    with pytest.raises(IdempotencyConflict):
+        await store.effects.start("s", "three", "mail", {"to": "ada"}, idempotency_key="k")
+    assert (await store.effects.start("s", "two", "mail", {"to": "bob"}, idempotency_key="l")).run
+    await store.append("s", [NewEvent("note", {}, idempotency_key="n")])
+    with pytest.raises(IdempotencyConflict):
+        await store.effects.start("s", "two", "mail", {"to": "bob"}, idempotency_key="n")
+    await store.effects.finish("s", "two", result="sent")
+    with pytest.raises(IdempotencyConflict):
+        await store.effects.start("s", "two", "mail", {"to": "bob"}, idempotency_key="k")
+    assert [effect.call_id for effect in await store.effects.unresolved("s")] == ["one"]
+
+
+async def test_what_may_be_shown_of_an_effect_is_in_the_log_and_bounded(store: Store) -> None:
+    await store.effects.start("s", "short", "mail", {"to": "ada"}, shown="to ada")
+    await store.effects.start("s", "long", "mail", {"to": "bob"}, shown="é" * 100_000)
+    short, long = [event.value() for event in await store.read("s")]
+    assert short["shown"] == "to ada"
+    assert long["shown"] == "é" * 2_048
+    with pytest.raises(EffectUnresolved):
+        await store.effects.start("s", "long", "mail", {"to": "bob"})
+    with pytest.raises(InvalidInput):
+        await store.effects.start("s", "other", "mail", shown={"to": "bob"})  # type: ignore[arg-type]
+    await assert_verified(store, "s")
+
+
+async def test_an_effect_that_an_earlier_version_started_is_still_the_same(store: Store) -> None:
+    """Which did not write down what it was asked."""
+    await store.effects.start("s", "one", "mail", {"to": "ada"}, shown="to ada", idempotency_key="k")
+    (event,) = await store.read("s")
+    old = {name: value for name, value in event.value().items() if name != "shown"}
+    await store.append("t", [NewEvent("note", {})])
+
+    def write(tx: Tx) -> None:
+        prepared = store.effects.own_event("holdfast.tool_started", old, "k")
+        append(tx, "default", "t", [prepared])
+        head = existing_head(tx, "default", "t")
+        EFFECTS.put(tx, head.session_no, {"one": started_effect(1, old, prepared.created_at)})
+
+    await store.effects.workers.write(write, ())
+    assert (await store.effects.start("t", "one", "mail", {"to": "ada"}, shown="x", idempotency_key="k")).run
+    assert (await store.verification.session("t")).problem is None

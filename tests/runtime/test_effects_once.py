@@ -8,6 +8,7 @@ import pytest
 from tests.runtime.desk import Conversation, tool_round
 
 from holdfast.a2a import Turn
+from holdfast.core import types
 from holdfast.core.errors import LeaseLost
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
 from holdfast.runtime import file_tools, files
@@ -81,7 +82,7 @@ async def test_a_turn_that_is_taken_up_is_told_what_was_done(store: Store, works
     script = ScriptedBackend([CompletionResponse("It is done.")])
     talk.backend = script
     await again(talk, turn)
-    assert "- append_file: appended a line to a.txt" in script.invocations[0].messages[0].text
+    assert "}: appended a line to a.txt" in script.invocations[0].messages[0].text
 
 
 async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace: Path) -> None:
@@ -122,3 +123,58 @@ async def test_a_memory_is_saved_once(store: Store, workspace: Path) -> None:
     await again(talk, turn)
     values = [version.value() for version in await store.memories.history("agent:main", "favorite color")]
     assert values == ["my favorite color is blue.", "my favorite color is green."]
+
+
+def calling(name: str, **arguments: str) -> ScriptedBackend:
+    return ScriptedBackend([tool_round((name, arguments)), CompletionResponse("done")])
+
+
+@pytest.mark.parametrize(
+    "spelt", ["./log.txt", "././log.txt", ".//log.txt", "{workspace}/log.txt", "link.txt"], ids=str
+)
+async def test_a_file_spelt_otherwise_does_not_make_a_call_another(
+    store: Store, workspace: Path, spelt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "link.txt").symlink_to("log.txt")
+    talk = Conversation(store, workspace, calling("append_file", file_path="log.txt", text="hello"))
+    turn = await talk.turn("go")
+    await talk.answer(turn)
+    talk.backend = calling("append_file", file_path=spelt.format(workspace=workspace), text="hello")
+    await again(talk, turn)
+    assert (workspace / "log.txt").read_text() == "hello\n"
+
+
+async def test_an_agent_spelt_otherwise_does_not_make_a_question_another(store: Store, workspace: Path) -> None:
+    urls = ("http://127.0.0.1:9/a2a", "HTTP://127.0.0.1:9/a2a#there")
+    talk = Conversation(store, workspace, calling("ask_agent", url=urls[0], text="hello"))
+    turn = await talk.turn("go")
+    await talk.answer(turn)
+    talk.backend = calling("ask_agent", url=urls[1], text="hello")
+    await again(talk, turn)
+    started = [event for event in await store.read("s") if event.type == types.TOOL_STARTED]
+    assert len(started) == 1
+
+
+async def test_a_turn_that_is_taken_up_is_shown_what_the_tools_were_asked(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, calling("append_file", file_path="./a.txt", text="hello"))
+    turn = await talk.turn("go")
+    await talk.answer(turn)
+    long = {"file_path": "b.txt", "content": "x" * 100_000}
+    await store.effects.start("s", f"{turn.task_id}:other:1", "write", long, shown=str(long))
+    script = ScriptedBackend([CompletionResponse("It is done.")])
+    talk.backend = script
+    await again(talk, turn)
+    told = script.invocations[0].messages[0].text
+    assert '- append_file {"file_path":"a.txt","text":"hello"}: appended a line to' in told
+    assert "- write {'file_path': 'b.txt', 'content': 'xxx" in told
+    assert len(told) < 10_000
+    assert len((await store.read("s"))[-1].payload) < 10_000
+
+
+async def test_a_secret_in_what_a_tool_is_asked_is_not_shown(store: Store, workspace: Path) -> None:
+    talk = Conversation(store, workspace, calling("append_file", file_path="a.txt", text="password: hunter2"))
+    await talk.say("go")
+    started = [event for event in await store.read("s") if event.type == types.TOOL_STARTED]
+    assert "a.txt" in started[0].value()["shown"]
+    assert "hunter2" not in started[0].value()["shown"]
+    assert (workspace / "a.txt").read_text() == "password: hunter2\n"

@@ -20,6 +20,8 @@ PAIRS = tuple(high + low for high in ALPHABET for low in ALPHABET)
 SESSION_ID = re.compile(r"[A-Za-z0-9._:-]{1,200}\Z")
 TENANT = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 MAX_NAME_LENGTH = 512
+MAX_NAMES_BYTES = 2_560
+"""In UTF-8, of names that together name one thing: an entry of an index has 2,704 bytes at most, in PostgreSQL."""
 
 
 class IdSource(Protocol):
@@ -95,6 +97,17 @@ def check_name(text: str, what: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput(f"{what} must not contain a lone surrogate") from None
     return text
+
+
+def check_together(what: str, *names: str) -> None:
+    """InvalidInput if names that together name one thing are too long for an index, on whichever engine."""
+    size = sum(len(name.encode()) for name in names)
+    if size > MAX_NAMES_BYTES:
+        raise InvalidInput(
+            f"{what} have {size} bytes together, and may have {MAX_NAMES_BYTES}",
+            hint="a shorter name, or the hash of a long one",
+            limit=MAX_NAMES_BYTES,
+        )
 
 
 def session_id_for(text: str) -> str:

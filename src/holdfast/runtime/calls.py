@@ -1,6 +1,6 @@
 """The tool calls of one turn, each run once.
 
-A call with an effect is recorded before and after it runs. Its id follows from the turn, the tool and the arguments,
+A call with an effect is recorded before and after it runs. Its id follows from the turn, the tool and what it is asked,
 so a turn that was interrupted and runs again finds its calls: one that ended gives its result again, and one whose end
 nobody knows is not run again; the model is told so.
 """
@@ -18,7 +18,9 @@ from holdfast.a2a import Turn
 from holdfast.a2a.persist import PASSING, until_written
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LeaseLost
+from holdfast.core.redact import redact
 from holdfast.models import ToolCall
+from holdfast.runtime.arguments import plain
 from holdfast.runtime.peers import Peers
 from holdfast.runtime.tools import Desk, ToolUse
 
@@ -46,12 +48,14 @@ class Calls:
             use = msgspec.convert(call.arguments, tool)
         except msgspec.ValidationError as error:
             return f"error: wrong arguments for {call.name}: {error}"
-        desk = Desk(self._turn, self._agent, self._peers, self._id(call))
+        arguments = await asyncio.to_thread(plain, use, self._turn.workspace)
+        desk = Desk(self._turn, self._agent, self._peers, self._id(call.name, arguments))
         if not tool.has_effect:
             return (await _tried(use, desk))[1]
-        return await self._once(call, use, desk)
+        return await self._once(use, arguments, desk)
 
-    async def _once(self, call: ToolCall, use: ToolUse, desk: Desk) -> str:
+    async def _once(self, use: ToolUse, arguments: dict[str, Any], desk: Desk) -> str:
+        name, shown = use.declaration.name, redact(strict_json.dump(arguments).decode())
         store, session_id = self._turn.store, self._turn.session_id
         effects = store.effects
         # Not fenced: what has happened outside is so, whoever has the session by now.
@@ -61,14 +65,20 @@ class Calls:
         try:
             started = await until_written(
                 lambda: effects.start(
-                    session_id, desk.call_id, call.name, call.arguments, lease=self._turn.lease, idempotency_key=key
+                    session_id,
+                    desk.call_id,
+                    name,
+                    arguments,
+                    shown=shown,
+                    lease=self._turn.lease,
+                    idempotency_key=key,
                 )
             )
         except LeaseLost:
             raise
         except Conflict:
             return (
-                f"error: this call of {call.name} was begun before, and its end is not known: it may have run, and "
+                f"error: this call of {name} was begun before, and its end is not known: it may have run, and "
                 "was not run again"
             )
         if not started.run:
@@ -81,9 +91,9 @@ class Calls:
 
         return await _unbroken(run())
 
-    def _id(self, call: ToolCall) -> str:
+    def _id(self, name: str, arguments: dict[str, Any]) -> str:
         """The same for the same call of the same turn; the model's own ids differ each time it is asked."""
-        digest = hashlib.sha256(strict_json.canonical([call.name, call.arguments])).hexdigest()[:32]
+        digest = hashlib.sha256(strict_json.canonical([name, arguments])).hexdigest()[:32]
         self._made[digest] += 1
         return f"{self._turn.task_id}:{digest}:{self._made[digest]}"
 

@@ -5,6 +5,7 @@ It is made from the turn, the store and the workspace alone, so what the agent k
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from holdfast.a2a import PastMessage, Turn
 from holdfast.a2a import Role as Speaker
@@ -24,6 +25,8 @@ BEGUN_BEFORE = "You began to answer this message before and were interrupted. Th
 UNKNOWN = "its end is not known; it may have run"
 
 NEWEST_EVENTS = 500
+MAX_ASKED = 1_000
+"""Characters that are shown of what a tool was asked."""
 
 
 async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[Message]:
@@ -52,6 +55,13 @@ def _skills(skills: Sequence[Skill]) -> str:
     return "\n".join(["Skills; read one with read_skill before you use it:", *lines])
 
 
+def _call(started: dict[str, Any]) -> str:
+    """A tool and what it was asked, as far as that is short; earlier versions did not write it down."""
+    asked = started.get("shown", "")
+    cut = asked if len(asked) <= MAX_ASKED else f"{asked[:MAX_ASKED]}…"
+    return f"{started['tool']} {cut}".rstrip()
+
+
 async def _begun_before(turn: Turn) -> str:
     """For a turn that a process died in: the tools that were called in it, and what is known of them."""
     if not turn.interrupted:
@@ -63,7 +73,7 @@ async def _begun_before(turn: Turn) -> str:
         if event.type in {types.TOOL_STARTED, types.TOOL_FINISHED} and event.erased is None:
             change = event.value()
             if event.type == types.TOOL_STARTED:
-                tools[change["callId"]] = change["tool"]
+                tools[change["callId"]] = _call(change)
             else:
                 results[change["callId"]] = change["result"]
     lines = [

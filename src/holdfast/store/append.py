@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.core import Appended, Lease
 from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
+from holdfast.store import key_seal
 from holdfast.store.engine import Recorded, Tx
 from holdfast.store.prepare import Prepared
 from holdfast.store.projection import DEFAULT_AGENT
@@ -24,7 +25,7 @@ CREATE = """
       (tenant, session_id, agent, status, created_at, updated_at, head_seq, head_hash, document)
     VALUES (?1, ?2, ?3, 'active', ?4, ?4, 0, ?5, ?6)"""
 ADVANCE = """
-    UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4, size_bytes = size_bytes + ?5
+    UPDATE sessions SET head_seq = ?2, head_hash = ?3, updated_at = ?4, size_bytes = size_bytes + ?5, key_seal = ?6
     WHERE session_no = ?1"""
 INSERT_EVENT = """
     INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload)
@@ -123,7 +124,8 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
 
 def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
-    session_no, seq, prev, _ = head
+    session_no, seq, prev, _, seal_of_keys = head
+    seal_of_keys = seal_of_keys or key_seal.begin(seq + 1)
     size = 0
     rows: list[tuple[Any, ...]] = []
     identities: list[tuple[Any, ...]] = []
@@ -135,9 +137,10 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         rows.append((session_no, seq, created_at, event_id, prev, payload))
         identities.append((session_no, seq, event_id, kind, parent_id, key))
         seqs[event_id] = seq
+        seal_of_keys = key_seal.carry_on(seal_of_keys, seq, key)
         size += len(payload)
         tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
-    advance = (session_no, seq, prev, events[-1].created_at, size)
+    advance = (session_no, seq, prev, events[-1].created_at, size, seal_of_keys)
     if len(rows) == 1:
         tx.run_together((INSERT_EVENT, rows[0]), (INSERT_IDENTITY, identities[0]), (ADVANCE, advance))
     else:

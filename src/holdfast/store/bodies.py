@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from holdfast.core import Event, TaskState, types
 from holdfast.core.errors import InvalidInput
-from holdfast.core.ids import check_name
+from holdfast.core.ids import check_name, check_together
 
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
@@ -176,7 +176,16 @@ class TaskUpdated(Struct, rename="camel"):
     changes: dict[str, Any]
 
 
+class EventsErased(Struct, rename="camel"):
+    """What events said was removed."""
+
+    seqs: list[Seq]
+    reason: str
+    said_again: list[Seq] = []
+
+
 BODIES: dict[str, type[Struct]] = {
+    types.EVENTS_ERASED: EventsErased,
     types.SESSION_CREATED: SessionCreated,
     types.SESSION_FINALIZED: SessionFinalized,
     types.SESSION_FORKED: SessionForked,
@@ -231,3 +240,5 @@ def check_body(event: Event) -> None:
         for text in value if isinstance(value, list) else [value]:
             if text is not None:
                 check_name(text, f"the {name} of event {event.seq}")
+    if isinstance(body, TaskUpdated):
+        check_together(f"the ids of the task and the context of event {event.seq}", body.task_id, body.context_id)

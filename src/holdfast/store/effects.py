@@ -15,12 +15,15 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.append import append
 from holdfast.store.engine import Tx
 from holdfast.store.part import Part
+from holdfast.store.prepare import Prepared
 from holdfast.store.projection import Child, finished_effect, started_effect
 from holdfast.store.reading import existing_head, head_of
-from holdfast.store.replay import known_before
+from holdfast.store.replay import Known, conflict_with, known_before
 from holdfast.store.rows import EFFECTS
 
 ENDS = ("finished", "failed")
+MAX_SHOWN = 4_096
+"""Bytes that are kept of what is shown of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,17 @@ class Effects(Part):
         tool: str,
         arguments: Any = None,
         *,
+        shown: str | None = None,
         lease: Lease | None = None,
         idempotency_key: str | None = None,
     ) -> Started:
         """Say that the tool is about to run; run it only if the answer says so.
 
+        Of the arguments only a digest is kept; `shown` is what may be read of them, by whoever looks what became of the
+        effect, and is cut if it is long.
         An effect that has ended is returned with its result. One that was started before and has not ended is
         EffectUnresolved, unless this is a retry of that very start, by its idempotency key. Another tool or other
-        arguments under the same call id are a Conflict.
+        arguments under the same call id are a Conflict, and so is a key that was used for something else.
         """
         check_session_id(session_id)
         body = {
@@ -58,18 +64,22 @@ class Effects(Part):
             "tool": check_name(tool, "a tool's name"),
             "digest": hashlib.sha256(strict_json.canonical(arguments)).hexdigest(),
         }
+        if shown is not None:
+            body["shown"] = _cut(shown)
         event = self.own_event(types.TOOL_STARTED, body, idempotency_key)
 
         def write(tx: Tx) -> Started:
             head = head_of(tx, self.tenant, session_id)
             if head is not None:
+                known = known_before(tx, head, event)
+                if known is not None and not _is_start(known, event, body):
+                    raise conflict_with(known)
                 there = EFFECTS.get(tx, head.session_no, call_id)
                 if there is not None:
                     effect = _same_call(there, body)
                     if effect.status != "started":
                         return Started(effect, run=False)
-                    known = known_before(tx, head, event)
-                    if known is None or known.type != types.TOOL_STARTED:
+                    if known is None:
                         raise _unresolved(session_id, effect)
                     return Started(effect, run=True)
             if append(tx, self.tenant, session_id, [event], lease=lease).replayed:
@@ -130,6 +140,22 @@ def as_effect(call_id: str, child: Child) -> Effect:
     known = child.document
     ended = (known.get("finishedAt"), known.get("result"))
     return Effect(call_id, known["tool"], known["digest"], child.status, known["startedAt"], *ended)
+
+
+def _cut(shown: str) -> str:
+    if not isinstance(shown, str):
+        raise InvalidInput(f"what is shown of a call must be text, not {shown!r:.80}")
+    return shown.encode(errors="replace")[:MAX_SHOWN].decode(errors="ignore")
+
+
+def _is_start(known: Known, event: Prepared, body: dict[str, Any]) -> bool:
+    """Whether an event that has the key, or the id, is the start of this very effect."""
+    if known.type != types.TOOL_STARTED:
+        return False
+    if known.erased is not None:
+        return hashlib.sha256(event.payload).digest() == known.erased
+    first = strict_json.parse(known.payload)
+    return all(first[name] == body[name] for name in ("callId", "tool", "digest"))
 
 
 def _same_call(there: Child, body: dict[str, Any]) -> Effect:

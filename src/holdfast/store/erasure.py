@@ -23,8 +23,9 @@ from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.indexing import forget_event
+from holdfast.store.log_check import SAID_AGAIN
 from holdfast.store.part import Part
-from holdfast.store.prepare import Prepared
+from holdfast.store.prepare import Prepared, with_body
 from holdfast.store.projection import FOLDS, Projection
 from holdfast.store.reading import END, Head, existing_head, read
 from holdfast.store.rows import GET_SIZE, PUT_SIZE, clear_rows, get_facts, put_tasks, write_rows
@@ -149,7 +150,8 @@ class Erasure(Part):
         now = existing_head(tx, self.tenant, session_id)
         if get_facts(tx, now.session_no).held:
             raise LegalHold(f"session {session_id!r} is under legal hold", session_id=session_id)
-        fresh = [found for found in map(_target, _events(tx, now, seqs)) if not found.erased]
+        events = list(_events(tx, now, seqs))
+        fresh = [found for found in map(_target, events) if not found.erased]
         if not fresh:
             return True
         tail = read(tx, now, head.seq, None, END)
@@ -159,7 +161,7 @@ class Erasure(Part):
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
         task_texts.drop_of_session(tx, now.session_no)
-        append(tx, self.tenant, session_id, [event])
+        append(tx, self.tenant, session_id, [_saying_again(event, events)])
         size = tx.one(GET_SIZE, now.session_no)
         assert size is not None
         if any(each.type in FOLDS for each in fresh):
@@ -214,6 +216,16 @@ class Erasure(Part):
             for other, session_no in tx.all(ARCHIVED_COPIES, *same):
                 archived[other, session_no].append(target)
         return _Copies(dict(live), dict(archived), sorted(held))
+
+
+def _saying_again(event: Prepared, chosen: list[Event]) -> Prepared:
+    """The event that says what was erased; also what those said that are erased now, for nobody else says it then."""
+    bodies = [each.value() for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
+    said = [body["seqs"] + body.get(SAID_AGAIN, []) for body in bodies]
+    if not said:
+        return event
+    again = sorted({seq for seqs in said for seq in seqs})
+    return with_body(event, {**strict_json.parse(event.payload), SAID_AGAIN: again})
 
 
 def _check_seqs(seqs: Iterable[int]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from holdfast.core import Event, HoldfastError, Route, strict_json, types
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
-from holdfast.store import arrivals, memory_lines
+from holdfast.store import arrivals, key_seal, memory_lines
 from holdfast.store.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
 from holdfast.store.arrivals import Arrival
 from holdfast.store.attachments import Attachments, is_whole
@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 
 HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
 TASK_TAKEN = "SELECT 1 FROM tasks WHERE tenant = ?1 AND task_id = ?2"
-SET_TIMES = "UPDATE sessions SET created_at = ?2 WHERE session_no = ?1"
+SET_ROW = "UPDATE sessions SET created_at = ?2, key_seal = ?3 WHERE session_no = ?1"
 PUT_ROUTE = """
     INSERT INTO session_routes (tenant, key, session_no, started_at, ended_at) VALUES (?1, ?2, ?3, ?4, ?5)"""
 
@@ -161,17 +161,18 @@ class Importing(Part):
                 tx, self.tenant, header.session_id, holder, header.created_at, copied_seq=header.head_seq
             ),
         )
-        projection = Projection()
+        projection, seal = Projection(), key_seal.begin(1)
         async with arrivals.holding(self.workers, arrival, self.tenant):
             while page := await asyncio.to_thread(_take, session.events, projection):
+                seal = key_seal.of_events(seal, page)
                 await self.write(
                     header.session_id,
                     lambda tx, page=page: _insert(tx, arrival, page),  # type: ignore[misc]
                     len(page),
                 )
-            return await self._show(header, arrival, projection)
+            return await self._show(header, arrival, projection, seal)
 
-    async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection) -> list[str]:
+    async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection, seal: bytes) -> list[str]:
         now = self.clock.now()
 
         def write(tx: Tx) -> list[str]:
@@ -185,7 +186,7 @@ class Importing(Part):
                 if not is_whole(tx, self.tenant, digest):
                     raise Conflict(f"the bytes of attachment {digest} are not here any more", hint="import again")
             write_rows(tx, self.tenant, arrival.session_no, projection)
-            tx.run(SET_TIMES, arrival.session_no, header.created_at)
+            tx.run(SET_ROW, arrival.session_no, header.created_at, seal)
             arrivals.show(tx, arrival, header.head_seq, header.head_hash, header.updated_at)
             return self._route(tx, header, arrival.session_no, now)
 

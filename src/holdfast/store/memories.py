@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, TooLarge
-from holdfast.core.ids import check_name
+from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.indexing import index_memory, match_memories, unindex_memory
 from holdfast.store.memory_rows import (
@@ -102,6 +102,7 @@ class Memories(Part):
         another write came first. The same `idempotency_key` again gives the first result, whatever came after it.
         """
         name = self._name(namespace, key)
+        check_together("a namespace and a memory's key", namespace, key)
         if expected_version is not None:
             _check_whole(expected_version, "expected_version", 0, 2**63 - 1)
         for text, what in ((idempotency_key, "an idempotency key"), (source, "a memory's source")):

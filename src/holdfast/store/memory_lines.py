@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from holdfast.core import strict_json
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput
-from holdfast.core.ids import TimeOrderedIds, check_name
+from holdfast.core.ids import TimeOrderedIds, check_name, check_together
 from holdfast.store.bodies import Digest
 from holdfast.store.engine import TextSql, Tx
 from holdfast.store.indexing import index_memory
@@ -139,6 +139,7 @@ def _check_names(memory: MemoryLine) -> None:
     """InvalidInput unless every text that becomes a name is one, and every key is of a version, once."""
     check_name(memory.namespace, "a namespace")
     check_name(memory.key, "a memory's key")
+    check_together("a namespace and a memory's key", memory.namespace, memory.key)
     for version in memory.versions:
         if version.source is not None:
             check_name(version.source, "a memory's source")

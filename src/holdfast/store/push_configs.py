@@ -7,7 +7,7 @@ session is deleted. A task has a few at most.
 from dataclasses import dataclass, field
 
 from holdfast.core.errors import NotFound, TooLarge
-from holdfast.core.ids import check_name
+from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Row, Tx
 from holdfast.store.outbox import drop, push_lock
 from holdfast.store.part import Part
@@ -54,6 +54,7 @@ class PushConfigs(Part):
         """Keep it, instead of the task's one with the same id; NotFound without the task, TooLarge beyond ten."""
         check_name(config.task_id, "a task id")
         check_name(config.config_id, "the id of a push configuration")
+        check_together("the ids of a task and its push configuration", config.task_id, config.config_id)
         session_id = (
             await self.workers.read(lambda tx: get_task(tx, self.tenant, config.task_id), Length.PAGE)
         ).session_id

@@ -19,7 +19,9 @@ STRETCH_BYTES = 1024 * 1024
 """What the payloads of a stretch have together, unless it is one event."""
 END = 2**63 - 1
 
-HEAD = "SELECT session_no, head_seq, head_hash, size_bytes, life FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+HEAD = """
+    SELECT session_no, head_seq, head_hash, size_bytes, key_seal, life FROM sessions
+    WHERE tenant = ?1 AND session_id = ?2"""
 EVENT = "e.seq, i.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, e.erased"
 COLUMNS = f"{EVENT}, p.hash"
 SOURCE = """
@@ -49,6 +51,8 @@ class Head(NamedTuple):
     hash: bytes
     size: int = END
     """The bytes of all its payloads, or more."""
+    key_seal: bytes | None = None
+    """See `key_seal`."""
 
 
 class Stretch(NamedTuple):
@@ -63,9 +67,9 @@ def head_of(tx: Tx, tenant: str, session_id: str) -> Head | None:
     row = tx.one(HEAD, tenant, session_id)
     if row is None:
         return None
-    if row[4] != "live":
-        raise absent(session_id, row[4])
-    return Head._make(row[:4])
+    if row[5] != "live":
+        raise absent(session_id, row[5])
+    return Head._make(row[:5])
 
 
 def absent(session_id: str, life: str) -> HoldfastError:

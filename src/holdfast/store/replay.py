@@ -119,9 +119,7 @@ def _conflict(event: Prepared, known: Known) -> IdempotencyConflict:
     )
 
 
-def without_twins(
-    events: Sequence[Prepared], known: dict[int, Known]
-) -> tuple[list[Prepared], dict[str, Prepared]]:
+def without_twins(events: Sequence[Prepared], known: dict[int, Known]) -> tuple[list[Prepared], dict[str, Prepared]]:
     """The events of a batch that are new, each once, and by event id those that stand for others.
 
     What repeats an earlier event of the batch, by its id or its key, is not written. Its key is kept if the earlier one

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
 from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded
-from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.ids import check_name, check_session_id, check_together
 from holdfast.store.append import append, check_lease
 from holdfast.store.engine import Row, Tx
 from holdfast.store.outbox import note
@@ -114,6 +114,8 @@ class Tasks(Part):
         """Record a message and the task it begins; the first task if this message, by its key, began one before."""
         check_session_id(session_id)
         check_name(task_id, "a task id")
+        check_name(context_id, "a context id")
+        check_together("the ids of a task and its context", task_id, context_id)
         prepared = prepare(message, self.clock, self.ids)
         change = {
             "taskId": task_id,

@@ -1,7 +1,8 @@
 """Verification: derive a session again from its log and compare.
 
 Checked, in this order: every seq from 1 to the head is there, every event's hash follows from the one before, the
-head is the last event's, and the rows beside the log are what the events say.
+head is the last event's, what was erased was erased by an event, the keys are those that were written, and the rows
+beside the log are what the events say.
 Strictly read-only. The first thing that is wrong is named; head hashes are reported, to be kept elsewhere.
 """
 
@@ -15,6 +16,7 @@ from holdfast.core.errors import Corrupt, HoldfastError, InvalidJson, NotFound, 
 from holdfast.core.ids import check_session_id
 from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Row, Tx
+from holdfast.store.log_check import LogCheck
 from holdfast.store.part import Part
 from holdfast.store.projection import Projection
 from holdfast.store.reading import Head, existing_head
@@ -38,6 +40,12 @@ STRAY_IDENTITIES = """
 SESSIONS = """
     SELECT session_id, session_no FROM sessions
     WHERE tenant = ?1 AND session_no > ?2 AND life = 'live' ORDER BY session_no LIMIT 500"""
+ANOTHER_TENANTS = """
+    SELECT what FROM (
+      SELECT 'tags' AS what, session_no, tenant FROM session_tags WHERE session_no = ?1 UNION ALL
+      SELECT 'tasks', session_no, tenant FROM tasks WHERE session_no = ?1 UNION ALL
+      SELECT 'attachments', session_no, tenant FROM attachment_uses WHERE session_no = ?1) beside
+    WHERE tenant <> ?2 LIMIT 1"""
 NUMBER_OF = "SELECT session_no FROM sessions WHERE tenant = ?1 AND session_id = ?2"
 TENANTS = "SELECT DISTINCT tenant FROM sessions ORDER BY tenant"
 
@@ -89,13 +97,14 @@ class Verification(Part):
         """Verify one session; NotFound if there is none."""
         check_session_id(session_id)
         head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
-        projection, done = Projection(), 0
+        projection, log, done = Projection(), LogCheck(), 0
         try:
             while True:
-                await derive(self.workers, head, into=projection, after=done)
+                log.begin(head)
+                await derive(self.workers, head, into=projection, after=done, seen=log.see)
                 done = head.seq
                 now = await self.workers.read(
-                    lambda tx, head=head: self._compare(tx, session_id, head, projection)  # type: ignore[misc]
+                    lambda tx, head=head: self._compare(tx, session_id, head, projection, log)  # type: ignore[misc]
                 )
                 if now == head:
                     await check_points(self.workers, head)
@@ -162,7 +171,7 @@ class Verification(Part):
             after = last
         return found
 
-    def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection) -> Head:
+    def _compare(self, tx: Tx, session_id: str, head: Head, derived: Projection, log: LogCheck) -> Head:
         """Compare the rows with what the events say; the head as it is now, and no more if that has moved on."""
         now = existing_head(tx, self.tenant, session_id)
         if now.seq > head.seq:
@@ -172,6 +181,7 @@ class Verification(Part):
             raise Corrupt(f"the session's head is not the hash of event {head.seq}", seq=head.seq)
         if tx.one(LAST, head.session_no) != (head.seq,):
             raise Corrupt(f"there are events after the log's end at {head.seq}", seq=head.seq + 1)
+        log.check(tx, head)
         for part in fields(Projection):
             name = NAMES.get(part.name, part.name)
             try:
@@ -182,6 +192,9 @@ class Verification(Part):
                 raise Corrupt(f"the session's {name} is not what its events say")
         if tags_of(tx, head.session_no) != set(derived.session.document.get("tags", ())):
             raise Corrupt("the session's tags are not what its events say")
+        stray = tx.one(ANOTHER_TENANTS, head.session_no, self.tenant)
+        if stray is not None:
+            raise Corrupt(f"some of the session's {stray[0]} are another tenant's")
         return now
 
 

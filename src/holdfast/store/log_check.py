@@ -1,0 +1,63 @@
+"""What a log says beyond its hashes: which erasures were lawful, and which keys its events have.
+
+The hashes still fit when the bytes of an event go and their digest stays: so each such event must be named by an event
+that says so, in the same log. One that was copied from elsewhere may have been erased there.
+"""
+
+from collections.abc import Sequence
+
+from holdfast.core import Event, types
+from holdfast.core.errors import Corrupt
+from holdfast.store import key_seal
+from holdfast.store.engine import Tx
+from holdfast.store.reading import Head
+
+SAID_AGAIN = "saidAgain"
+"""The member of an event that erases others like it: what those had said was erased."""
+COPIED = "SELECT copied_seq FROM sessions WHERE session_no = ?1"
+
+
+class LogCheck:
+    """Looks at every event of a log, in order, and then says whether they fit together."""
+
+    def __init__(self) -> None:
+        self._erased: set[int] = set()
+        self._named: set[int] = set()
+        self._unknown: set[int] = set()
+        """Events that said what was erased, and were erased themselves, by versions that did not say it again."""
+        self._seal: bytes | None = None
+
+    def begin(self, head: Head) -> None:
+        """Be told of the log's head, before its next events are seen."""
+        if self._seal is None and head.key_seal is not None:
+            self._seal = key_seal.begin(key_seal.first_of(head.key_seal))
+
+    def see(self, events: Sequence[Event]) -> None:
+        """Take the next events into account."""
+        for event in events:
+            if event.erased is not None:
+                self._erased.add(event.seq)
+            if event.type == types.EVENTS_ERASED:
+                self._take(event)
+        if self._seal is not None:
+            self._seal = key_seal.of_events(self._seal, events)
+
+    def _take(self, event: Event) -> None:
+        if event.erased is not None:
+            self._unknown.add(event.seq)
+            return
+        said = event.value()
+        self._named.update(said["seqs"])
+        if SAID_AGAIN in said:
+            self._named.update(said[SAID_AGAIN])
+            self._unknown.difference_update(said["seqs"])
+
+    def check(self, tx: Tx, head: Head) -> None:
+        """Corrupt if an event was erased and no event says so, or if the keys are not those that were written."""
+        row = tx.one(COPIED, head.session_no)
+        known = max(row[0] if row else 0, *self._unknown, 0)
+        for seq in sorted(self._erased - self._named):
+            if seq > known:
+                raise Corrupt(f"event {seq} was erased, and no event says so", seq=seq)
+        if head.key_seal is not None and self._seal != head.key_seal:
+            raise Corrupt("the session's idempotency keys are not those that were written")

@@ -1,0 +1,105 @@
+"""What verification sees when somebody changes a store by hand; and what it cannot see, named one by one."""
+
+import hashlib
+
+import pytest
+from tests.contract.test_retries_contract import WRITES
+from tests.support.changes import assert_verified
+from tests.support.material import numbered
+from tests.support.steps import run
+
+from holdfast.store import NewEvent, Store
+
+SESSION = "(SELECT session_no FROM sessions WHERE session_id = 's')"
+
+
+async def problem(store: Store, session_id: str = "s") -> str:
+    return (await store.verification.session(session_id)).problem or ""
+
+
+async def forge(store: Store, seq: int) -> None:
+    """Take an event's bytes away as an erasure would, without its event."""
+    payload = (await store.read("s"))[seq - 1].payload
+    erase = f"UPDATE transcript_events SET payload = ?1, erased = ?2 WHERE seq = {seq} AND session_no = {SESSION}"
+    await run(store, erase, b"", hashlib.sha256(payload).digest())
+    await run(store, f"UPDATE sessions SET size_bytes = size_bytes - {len(payload)} WHERE session_id = 's'")
+
+
+async def test_bytes_that_go_without_an_erasure_are_seen(store: Store) -> None:
+    await store.append("s", numbered(1, 2, 3))
+    await forge(store, 2)
+    found = await store.verification.session("s")
+    assert (found.problem or "", found.bad_seq) == ("event 2 was erased, and no event says so", 2)
+    await store.erasure.erase("s", [3], reason="lawful")
+    assert "event 2 was erased" in await problem(store)
+
+
+async def test_erasures_of_every_kind_are_lawful(store: Store) -> None:
+    """Of erasures too, of forks from before and after, and of what is deleted and comes back."""
+    await store.append("s", numbered(*range(1, 8)))
+    await store.forks.fork("s", new_session_id="before")
+    await store.erasure.erase("s", [2, 3], reason="first", everywhere=True)
+    await store.erasure.erase("s", [4], reason="second")
+    await store.erasure.erase("s", [8], reason="the reason of the first said too much")
+    await store.forks.fork("s", new_session_id="after")
+    await store.forks.fork("s", at=5, new_session_id="short")
+    await store.append("short", numbered(9))
+    await store.erasure.erase("short", [6, 7], reason="of the fork's own")
+    await assert_verified(store, "s", "before", "after", "short")
+    await forge(store, 1)
+    assert await problem(store) == "event 1 was erased, and no event says so"
+
+
+KEYS = {
+    "changed": "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'k2'",
+    "added": "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE event_id = 'plain'",
+    "removed": "UPDATE transcript_event_identities SET idempotency_key = NULL WHERE idempotency_key = 'k3'",
+    "moved": """
+        UPDATE transcript_event_identities
+        SET idempotency_key = CASE WHEN event_id = 'plain' THEN 'k3' END WHERE event_id IN ('plain', 'last')""",
+}
+
+
+@pytest.mark.parametrize("how", KEYS)
+async def test_a_changed_key_is_seen(store: Store, how: str) -> None:
+    for number in (1, 2):
+        await store.append("s", [NewEvent("note", {}, idempotency_key=f"k{number}")])
+    await store.append("s", [NewEvent("note", {}, event_id="plain")])
+    await store.append("s", [NewEvent("a", {}), NewEvent("note", {}, event_id="last", idempotency_key="k3")])
+    await store.append("other", [NewEvent("note", {}, idempotency_key="k2")])
+    await assert_verified(store, "s", "other")
+    await run(store, f"{KEYS[how]} AND session_no = {SESSION}")
+    assert "idempotency keys" in await problem(store)
+    await store.append("s", [NewEvent("note", {}, idempotency_key="k4")])
+    assert "idempotency keys" in await problem(store), "later keys must not hide it"
+    await assert_verified(store, "other")
+
+
+async def test_keys_are_sealed_in_forks_from_the_fork_on_and_in_whole_by_every_write(store: Store) -> None:
+    await store.state.patch("s", {"a": 1}, idempotency_key="state")
+    for write in WRITES.values():
+        await write(store)
+        await assert_verified(store, "s")
+    await store.forks.fork("s", new_session_id="t")
+    await store.append("t", [NewEvent("note", {}, idempotency_key="after")])
+    await assert_verified(store, "s", "t")
+    await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'after'")
+    assert "idempotency keys" in await problem(store, "t")
+
+
+@pytest.mark.parametrize("table", ["session_tags", "tasks", "attachment_uses"])
+async def test_rows_that_went_to_another_tenant_are_seen(store: Store, table: str) -> None:
+    for write in WRITES.values():
+        await write(store)
+    await run(store, f"UPDATE {table} SET tenant = 'other'")
+    assert "another tenant's" in await problem(store)
+
+
+async def test_sessions_of_an_earlier_version_are_sealed_from_their_next_event_on(store: Store) -> None:
+    await store.append("s", [NewEvent("note", {}, idempotency_key="old")])
+    await run(store, "UPDATE sessions SET key_seal = NULL")
+    await assert_verified(store, "s")
+    await store.append("s", [NewEvent("note", {}, idempotency_key="new")])
+    await assert_verified(store, "s")
+    await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'new'")
+    assert "idempotency keys" in await problem(store)
