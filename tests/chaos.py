@@ -3,6 +3,7 @@
     make chaos                                       rounds of kills, races and followers of the store, 2 minutes
     make chaos ARGS="--minutes 5"                    longer
     make chaos ARGS="kills"                          1,000 kills of the gateway under 32 retrying clients
+    make chaos ARGS="pauses --faults 500"            gateways on PostgreSQL that are paused, killed, stopped and cut off
     make chaos ARGS="feeds"                          100,000 events followed over 5,000 broken connections
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
     make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
@@ -33,11 +34,15 @@ from tests.support.gateway_kills import Outcome, kill_gateways
 from tests.support.hostile import attack
 from tests.support.kills import kill_cycles
 from tests.support.machine.driver import run_machine
+from tests.support.pauses import pause_gateways
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
 
+from holdfast import __version__
+
 READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
+FAULTS_OF_A_STORE = 125
 MEAN_BYTES = 75_000
 
 
@@ -113,6 +118,31 @@ def kills(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     middle = median(ready)
     say(f"ready again on SQLite after {spread(ready)} of {len(ready)} kills")
     return [f"ready again after {middle:.2f} s (median)"] if middle > READY_SECONDS else []
+
+
+def pauses(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Faults of gateways on one PostgreSQL while clients talk and write, two and three gateways in turn; what was
+    wrong. With `--faults` so many of them, else until the time is up."""
+    end = None if options.faults else time.monotonic() + options.minutes * 60
+    left = options.faults or sys.maxsize
+    done, number = 0, 0
+    with running_server() as server:
+        while left and (end is None or time.monotonic() < end):
+            number += 1
+            gateways, some = 2 + number % 2, min(left, FAULTS_OF_A_STORE)
+            left -= some
+            say(f"{some} faults of {gateways} gateways, holdfast {__version__}, seed {seed}")
+            run = pause_gateways(
+                server.new_database(), root / str(number), some, gateways=gateways, seed=seed, say=say, until=end
+            )
+            outcome = asyncio.run(run)
+            say(f"    {outcome}")
+            done += outcome.faults.total()
+            if outcome.wrong:
+                return outcome.wrong
+            seed = next_seed(seed)
+    say(f"{done} faults in all")
+    return []
 
 
 def told(outcome: Outcome) -> str:
@@ -207,6 +237,7 @@ def failed(proved: Proved) -> list[dict[str, Any]]:
 RUNS = {
     "rounds": rounds,
     "kills": kills,
+    "pauses": pauses,
     "feeds": feeds,
     "http": http,
     "attacks": attacks,
@@ -221,9 +252,12 @@ def main() -> int:
         prog="make chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", nargs="?", default="rounds", choices=RUNS)
-    parser.add_argument("--minutes", type=float, default=2.0, help="how long rounds or attacks go on (default 2)")
+    parser.add_argument(
+        "--minutes", type=float, default=2.0, help="how long rounds, pauses or attacks go on (default 2)"
+    )
     parser.add_argument("--rounds", type=int, default=0, help="at most this many rounds")
     parser.add_argument("--kills", type=int, default=1_000, help="kills of the gateway (default 1,000)")
+    parser.add_argument("--faults", type=int, default=0, help="faults of paused gateways (default: by time)")
     parser.add_argument("--events", type=int, default=100_000, help="events to follow (default 100,000)")
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")

@@ -1,8 +1,10 @@
 """A tool with an effect runs once, whatever happens to the process in the middle of a turn."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.runtime.desk import Conversation, tool_round
@@ -13,8 +15,25 @@ from holdfast.core.errors import LeaseLost
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
 from holdfast.runtime import file_tools, files
 from holdfast.store import Store
+from holdfast.store.part import Workers
 
 LINE = "Append the line hello to the file a.txt"
+
+
+@dataclass(slots=True)
+class Sleeper:
+    """Writes, and then sleeps until something has happened."""
+
+    inner: Workers
+    until: Callable[[], Awaitable[Any]]
+
+    async def write(self, *given: Any, **options: Any) -> Any:
+        written = await self.inner.write(*given, **options)
+        await self.until()
+        return written
+
+    async def read(self, *given: Any) -> Any:
+        return await self.inner.read(*given)
 
 
 class Killed(BaseException):
@@ -89,6 +108,18 @@ async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace
     talk = Conversation(store, workspace, SimulatorBackend())
     turn = await talk.turn(LINE)
     await talk.lease("heir")
+    with pytest.raises(LeaseLost):
+        await talk.answer(turn)
+    assert list(workspace.iterdir()) == []
+
+
+async def test_a_process_that_slept_between_the_start_of_an_effect_and_the_tool_does_not_run_it(
+    store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.runtime.calls.FRESH_SECONDS", 0)
+    talk = Conversation(store, workspace, SimulatorBackend())
+    turn = await talk.turn(LINE)
+    store.effects = replace(store.effects, workers=Sleeper(store.effects.workers, lambda: talk.lease("heir")))
     with pytest.raises(LeaseLost):
         await talk.answer(turn)
     assert list(workspace.iterdir()) == []

@@ -44,6 +44,8 @@ class Gateway:
     module: str
     port: int
     process: asyncio.subprocess.Process | None = None
+    more: tuple[str, ...] = ()
+    """Options beside those that every gateway has."""
 
     @property
     def url(self) -> str:
@@ -51,17 +53,17 @@ class Gateway:
 
     async def start(self) -> None:
         """Start the process; it is not ready yet."""
-        options = ("--port", str(self.port), "--data", str(self.folder), "--store", self.store_url)
+        options = ("--port", str(self.port), "--data", str(self.folder), "--store", self.store_url, *self.more)
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "said").open("ab") as said:
             self.process = await asyncio.create_subprocess_exec(
                 *command(*options, module=self.module), stdout=said, stderr=said, env=environment()
             )
 
-    async def until_ready(self) -> None:
+    async def until_ready(self, patience: float = PATIENCE) -> None:
         """Return once `/readyz` says so."""
         assert self.process is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(patience):
             while not await _is_ready(self.port):
                 assert self.process.returncode is None, (self.folder / "said").read_text()
                 await asyncio.sleep(0.005)

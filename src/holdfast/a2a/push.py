@@ -165,7 +165,7 @@ class Push:
             self._put((item.task_id, item.config_id), view, news, task.version)
 
     async def close(self, grace_seconds: float = 0) -> None:
-        """Give what waits the grace, then drop it."""
+        """Give what waits the grace, then leave it: the store knows that it was not posted."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_seconds):
                 while work := self._work():
@@ -176,7 +176,7 @@ class Push:
             each.cancel()
         await asyncio.gather(*left, return_exceptions=True)
         if left:
-            log.warning("the server stops: the last news of some tasks were not posted (%d)", len(left))
+            log.warning("the server stops: the last news of some tasks are left for another to post (%d)", len(left))
 
     def _work(self) -> "set[asyncio.Task[None]]":
         return {box.work for box in self._boxes.values() if box.work is not None}

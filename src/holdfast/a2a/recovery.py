@@ -30,7 +30,7 @@ ROUND_SECONDS = 1.0
 PAUSES = (0.0, 1.0, 3.0)
 """Before each time that a turn is begun again."""
 
-SECONDS_TO_RETIRE = 2.0
+SECONDS_TO_RETIRE = 1.0
 
 INTERRUPTED = "the turn was interrupted by a restart of the server; send the message again, or another, to go on"
 GIVEN_UP = "the turn was begun {times} times, and each time its server died; it will not be again: send another message"

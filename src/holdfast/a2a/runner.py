@@ -29,7 +29,7 @@ from holdfast.core.errors import LeaseLost, StaleState, TaskEnded
 from holdfast.store import Store
 
 LOOK_SECONDS = 1.0
-SECONDS_TO_GIVE_BACK = 2.0
+SECONDS_TO_GIVE_BACK = 1.0
 
 STOPPED = "the turn was broken off: the server stopped"
 CANCELED = "the turn was canceled"
@@ -134,9 +134,9 @@ class TurnRunner:
         except (_Left, LeaseLost, *PASSING) as error:
             log.warning("task %s is given back: %s", task.task_id, error)
             await self._give_back(task)
-        except HoldfastError as error:
+        except Exception as error:
             log.exception("task %s could not be brought to its end", task.task_id)
-            await self._fail(channel, error.message, hold)
+            await self._fail(channel, error.message if isinstance(error, HoldfastError) else type(error).__name__, hold)
         finally:
             channel.close()
 
@@ -286,9 +286,10 @@ class TurnRunner:
             await self._give_back(task)
 
     async def _give_back(self, task: Task) -> None:
-        """Leave a task to whoever takes it, if it is still ours; what fails is found when this process has gone."""
+        """Leave a task to whoever takes it, if it is still ours: try for as long as that takes, or, if the server stops,
+        for a moment; what is still ours then is found when it has gone."""
         try:
-            async with asyncio.timeout(SECONDS_TO_GIVE_BACK):
+            async with asyncio.timeout(SECONDS_TO_GIVE_BACK if self._stopping.is_set() else None):
                 await until_written(lambda: self._store.tasks.give_back(task, self._owner))
         except (HoldfastError, TimeoutError) as error:
             log.warning("task %s could not be given back: %s", task.task_id, error or type(error).__name__)

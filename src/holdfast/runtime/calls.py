@@ -7,6 +7,7 @@ nobody knows is not run again; the model is told so.
 
 import asyncio
 import hashlib
+import time
 import uuid
 from collections import Counter
 from collections.abc import Coroutine, Sequence
@@ -16,6 +17,7 @@ import msgspec
 
 from holdfast.a2a import Turn
 from holdfast.a2a.persist import PASSING, until_written
+from holdfast.a2a.turn_queue import LEASE_MS
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LeaseLost
 from holdfast.core.redact import redact
@@ -26,6 +28,8 @@ from holdfast.runtime.tools import Desk, ToolUse
 
 MAX_RESULT = 50_000
 GRACE_SECONDS = 1.0
+FRESH_SECONDS = 1.0
+"""For how long what the store said of the session is good enough to run a tool."""
 FINISHED, FAILED = "finished", "failed"
 
 
@@ -62,6 +66,7 @@ class Calls:
         ends = store.for_tenant(store.tenant).effects
         # Of this attempt alone: another process that comes to the same call is not a retry of ours.
         key = uuid.uuid4().hex
+        asked = time.monotonic()
         try:
             started = await until_written(
                 lambda: effects.start(
@@ -85,6 +90,8 @@ class Calls:
             return str(started.effect.result)
 
         async def run() -> str:
+            if time.monotonic() - asked > FRESH_SECONDS:  # this process slept: its session may be another's by now
+                await until_written(lambda: store.leases.renew(self._turn.lease, LEASE_MS))
             status, result = await _tried(use, desk)
             await until_written(lambda: ends.finish(session_id, desk.call_id, status, result))
             return result
