@@ -230,6 +230,7 @@ def test_a_session_that_is_not_there_is_an_answer(tmp_path: Path) -> None:
     for words in (["show", "none"], ["tail", "none", "--no-follow"]):
         ended = run("sessions", *words, data=tmp_path)
         assert (ended.exit_code, "there is no session 'none'" in ended.stderr) == (1, True), words
+        assert "hint: `holdfast sessions ls`" in ended.stderr, words
     run("sessions", "rm", "one", "--yes", data=tmp_path)
     assert run("sessions", "show", "one", data=tmp_path).exit_code == 1
     assert run("sessions", "show", "one", data=tmp_path / "nowhere").exit_code == 2

@@ -71,6 +71,13 @@ def test_content_does_not_drive_the_terminal(data: Path, command: list[str], fla
     assert [char for char in left if not char.isprintable() and char != "\n"] == []
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_dumb_terminal_gets_nothing_but_text(data: Path, command: list[str]) -> None:
+    code, seen = on_terminal("sessions", *command, "--data", str(data), TERM="dumb")
+    assert (code, "Traceback" in seen, len(seen) > 100) == (0, False, True)
+    assert [char for char in seen if not char.isprintable() and char != "\n"] == []
+
+
 def test_json_says_what_was_written_all_the_same(data: Path) -> None:
     found = answer("sessions", "show", LONG_ID, data=data)
     assert found["session"]["tags"][0] == HOSTILE

@@ -16,6 +16,7 @@ from tests.client.looking import actions, ask, free_port, numbers, patches, spoo
 from tests.gateway.process import Running, running
 
 from holdfast.client import HookAgent, HookAgentBlocking
+from holdfast.client.segments import MARK
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,7 +112,7 @@ class Lives:
         # What was written when it died counts too, although it could not say so any more.
         for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
             for entry in path.read_bytes().split(b"\n")[:-1]:
-                body = json.loads(entry)["body"]
+                body = json.loads(entry.rpartition(MARK)[2])["body"]
                 if body.get("type") == "step":
                     self._took("step", body["details"]["n"])
                 elif "n" in body:

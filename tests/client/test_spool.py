@@ -13,13 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.client.gate import Gate, problem
+from tests.client.gate import Gate, let_through, problem
 from tests.client.looking import numbers, spools, until
 from tests.gateway.process import Running
+from tests.support.disks import fill, small_disk
 
 from holdfast.client import EntriesRefused, HookAgentBlocking, SpoolFull
 from holdfast.client import spool as module
-from holdfast.client.spool import HEIR, Spool, inherit, is_dead, measure
+from holdfast.client.refusals import Refusals
+from holdfast.client.segments import POSITION, measure
+from holdfast.client.spool import HEIR, Spool, inherit, is_dead
+from holdfast.core import SystemClock
 
 NOWHERE = "http://127.0.0.1:1"
 
@@ -41,8 +45,9 @@ def test_lines_come_back_in_order_across_segments(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, "s~1")
     for n in range(5000):
         spool.append(line(n))
+        spool.renew()
     assert len(list(spool.path.glob("*.jsonl"))) > 3
-    assert spool.left == (5000, 5000 * 1007)
+    assert spool.left == (5000, 5000 * 1008)
     assert [raw[:6] for raw in lines(spool, 700)] == [b"%06d" % n for n in range(5000)]
     assert (len(list(spool.path.glob("*.jsonl"))), spool.left) == (1, (0, 0))
     spool.append(b"one more\n")
@@ -71,7 +76,7 @@ def test_an_heir_goes_on_where_the_dead_one_was(tmp_path: Path) -> None:
     assert is_dead(spool.path)
     heir = inherit(spool.path)
     assert heir is not None
-    assert heir.left == measure(spool.path) == (2000, 2000 * 1007)
+    assert heir.left == measure(spool.path) == (2000, 2000 * 1008)
     with pytest.raises(BlockingIOError):
         inherit(spool.path)
     heir.settle(heir.peek(1))
@@ -106,7 +111,7 @@ def test_a_position_that_cannot_be_read_means_all_over_again(tmp_path: Path, pos
         spool.append(line(n))
     spool.settle(spool.peek(1))
     spool.close()
-    (spool.path / module.POSITION).write_bytes(position)
+    (spool.path / POSITION).write_bytes(position)
     heir = inherit(spool.path)
     assert heir is not None
     assert len(lines(heir)) == 3
@@ -178,16 +183,74 @@ def file_size_limit(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_write_that_fails_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_write_that_fails_half_way_harms_no_other(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, "s~1")
     spool.append(line(0))
-    with file_size_limit(1500), pytest.raises(SpoolFull) as refusal:
-        spool.append(line(1))
-    assert isinstance(refusal.value.__cause__, OSError)
-    assert refusal.value.__cause__.errno == errno.EFBIG
+    for said in (f"took {1500 - 1008} bytes of 1008", os.strerror(errno.EFBIG)):
+        with file_size_limit(1500), pytest.raises(SpoolFull, match=said):
+            spool.append(line(1))
+    (segment,) = tmp_path.rglob("0*.jsonl")
+    assert segment.stat().st_size == 1500
+    end = spool.end
+    assert [raw[:6] for raw in lines(spool)] == [b"000000"]
+    assert spool.reached >= end, "what was never accepted is not waited for"
     spool.append(line(2))
-    assert [raw[:6] for raw in lines(spool)] == [b"000000", b"000002"]
+    assert [raw[:6] for raw in lines(spool)] == [b"000002"]
     spool.close()
+    assert not spool.path.exists()
+
+
+def test_a_refusal_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    refusals = Refusals(tmp_path, SystemClock())
+    refusals.add(b'{"n":0}', {"code": "x"})
+    before = refusals.path.read_bytes()
+    with file_size_limit(len(before) + 20), pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        refusals.add(b'{"n":1}', {"code": "x"})
+    assert refusals.path.read_bytes() == before
+    refusals.add(b'{"n":2}', {"code": "x"})
+    assert [json.loads(each)["entry"]["n"] for each in refusals.path.read_text().splitlines()] == [0, 2]
+    assert refusals.size == refusals.path.stat().st_size
+
+
+def test_after_a_full_disk_it_goes_on_and_frees_its_segments(tmp_path: Path, gate: Gate) -> None:
+    gate.decide = lambda _seen: problem(503, "busy")
+    with small_disk(tmp_path, 4) as disk, HookAgentBlocking("disk", url=gate.url, spool=disk / "spool") as agent:
+        kept = []
+        for n in range(100):
+            try:
+                agent.log_action("step", {"n": n, "text": "x" * 100_000})
+                kept.append(n)
+            except SpoolFull:
+                pass
+        assert 10 < len(kept) < 60
+        assert os.statvfs(disk).f_bavail < 100
+        gate.decide = let_through
+        agent.flush(30)
+        assert (numbers(gate.url, "disk"), agent.spooled, agent.refused) == (kept, 0, 0)
+        until(lambda: os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize > 3_500_000)
+        agent.log_action("step", {"n": 100, "text": "x" * 100_000})
+        agent.flush(30)
+        assert numbers(gate.url, "disk") == [*kept, 100]
+
+
+def test_a_spool_on_a_disk_without_a_byte_settles_what_is_delivered(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 2) as disk:
+        spool = Spool.create(disk, "s~1")
+        for n in range(1500):
+            spool.append(line(n))
+            spool.renew()
+        fill(disk / "ballast", 0)
+        settled = 0
+        while settled < 1100:
+            done = spool.peek(100)
+            spool.settle(done)
+            settled += len(done)
+        assert len(list(spool.path.glob("*.jsonl"))) == 1
+        spool.forget()
+        heir = inherit(spool.path)
+        assert heir is not None
+        assert heir.peek(1)[0].raw[:6] == b"%06d" % settled
+        heir.close()
 
 
 def test_what_waits_for_a_service_that_is_away_is_on_the_disk_itself(
@@ -213,6 +276,7 @@ def test_what_waits_for_a_service_that_is_away_is_on_the_disk_itself(
     for size in (3, 2):
         for _ in range(size):
             grown.append(b"x" * module.SEGMENT_BYTES + b"\n")
+            grown.renew()
         synced.clear()
         grown.sync()
         assert len(set(synced)) >= size + 1

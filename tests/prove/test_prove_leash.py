@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -81,7 +82,7 @@ def test_kill_9_of_the_proof_leaves_nobody_of_the_family(tmp_path: Path) -> None
 def on_a_leash(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        arguments = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *words]
+        arguments = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *words]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, pass_fds=(theirs.fileno(),)) as process:
             yield process, ours
             ours.close()
@@ -127,3 +128,45 @@ def test_a_killed_leash_takes_the_command_along() -> None:
         pid = int(ours.recv(32))
         process.kill()
         assert wait_for(lambda: gone(pid))
+
+
+async def test_a_forked_child_of_the_prover_keeps_no_target_alive(tmp_path: Path) -> None:
+    target, members = await started(tmp_path)
+    child = os.fork()
+    if child == 0:  # it has our end of the leash too, and does not close it
+        signal.pause()
+        os._exit(0)
+    try:
+        leaving = threading.Thread(target=target.abandon, daemon=True)
+        leaving.start()
+        leaving.join(20)
+        assert not leaving.is_alive()
+        assert [pid for pid in members if alive(pid)] == []
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+FORKING = """
+import asyncio, os, pathlib, signal, sys
+from tests.prove.test_prove_leash import started
+target, members = asyncio.run(started(pathlib.Path(sys.argv[1])))
+child = os.fork()
+if child == 0:
+    signal.pause()
+print(child, *members, flush=True)
+signal.pause()
+"""
+
+
+def test_kill_9_of_a_prover_that_has_forked_leaves_nobody_of_the_family(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", FORKING, str(tmp_path)], stdout=subprocess.PIPE) as prover:
+        assert prover.stdout is not None
+        child, *members = map(int, prover.stdout.readline().split())
+        prover.kill()
+        try:
+            assert len(members) == 5
+            for pid in members:
+                assert wait_for(partial(gone, pid))
+        finally:
+            os.kill(child, signal.SIGKILL)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,71 @@ def test_an_interrupted_proof_cleans_up_and_reports(tmp_path: Path, number: sign
     assert "the run was interrupted" in output
     assert not alive(target)
     assert (tmp_path / "prove" / "latest" / "summary.json").exists()
+
+
+TALKATIVE = """
+import http.server, sys
+print("Authorization: Bearer s3cr3t-s3cr3t", "postgresql://ada:hunter2@db/x", flush=True)
+print("OPENAI_API_KEY=sk-abcdefghijklmnop", flush=True)
+print(b"\\xff not text".decode("latin-1"), "and the rest", flush=True)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+SECRETS = ("s3cr3t-s3cr3t", "hunter2", "sk-abcdefghijklmnop")
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+async def test_no_secret_is_in_the_log_of_a_target(tmp_path: Path, how: str) -> None:
+    port = free_port()
+    launch = Launch("talkative", (sys.executable, "-c", TALKATIVE, str(port)), port, ("/",), None)
+    target = ProcessTarget(launch, tmp_path, start_seconds=20)
+    await target.start()
+    await (target.stop() if how == "stop" else target.kill())
+    log = target.logs()[0].read_text()
+    assert [secret for secret in SECRETS if secret in log] == []
+    assert "Authorization: Bearer ***" in log
+    assert "and the rest" in log
+    assert [path.name for path in tmp_path.iterdir()] == ["target-1.log"]
+
+
+def test_no_secret_is_in_the_log_after_kill_9_of_the_proof(tmp_path: Path) -> None:
+    (tmp_path / "talkative.py").write_text(TALKATIVE)
+    line = f"{sys.executable} {tmp_path / 'talkative.py'} {{port}}"
+    log = tmp_path / "evidence" / "prove" / "latest" / "target-1.log"
+    arguments = command("--command", line, "--timeout", "60", artifacts=tmp_path / "evidence")
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
+        # It has no agent card, so it is never ready: the proof waits for it.
+        wait_for(lambda: (log.exists() and "and the rest" in log.read_text()) or None)
+        prover.kill()
+    wait_for(lambda: "Bearer ***" in log.read_text() or None)
+    assert [secret for secret in SECRETS if secret in log.read_text()] == []
+
+
+async def test_the_last_words_of_a_target_have_no_secret(tmp_path: Path) -> None:
+    text = "import sys; sys.exit('cannot reach postgresql://ada:hunter2@db/x')"
+    with pytest.raises(NotReady, match=r"last words: cannot reach postgresql://ada:\*\*\*@db/x"):
+        await ProcessTarget(script(text, free_port()), tmp_path, start_seconds=20).start()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux says who listens")
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::"])
+async def test_a_port_that_another_program_takes_is_never_the_target(tmp_path: Path, host: str) -> None:
+    """It was free before the start; the target could not bind it, and does not end."""
+    port = free_port()
+    target = ProcessTarget(script("import time; time.sleep(600)", port), tmp_path, start_seconds=20)
+    starting = asyncio.create_task(target.start())
+    while not target.logs():
+        await asyncio.sleep(0)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        writer.close()
+
+    listening = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, dualstack_ipv6=":" in host
+    )
+    async with await asyncio.start_server(answer, sock=listening):
+        with pytest.raises(NotReady, match=rf"process {os.getpid()} \(.*\) listens on port {port}") as refusal:
+            await starting
+    assert "--port" in str(refusal.value.hint)
+    assert not target.running

@@ -2,6 +2,10 @@
 
 import asyncio
 
+import pytest
+
+from holdfast.core.errors import Busy
+from holdfast.store import shares as module
 from holdfast.store.shares import Length, Read, Shares
 
 
@@ -54,6 +58,33 @@ async def test_neither_a_tenant_nor_a_caller_has_all_the_threads_and_the_store_i
     shares.done(first)
     again = shares.take()
     assert again is not None and again.caller == "a1"
+
+
+async def test_a_tenant_of_many_callers_has_all_threads_but_one() -> None:
+    shares = Shares(3)
+    add(shares, *(("a", f"a{number}", 1) for number in range(4)))
+    running = [shares.take() for _ in range(4)]
+    assert [read.caller for read in running if read is not None] == ["a0", "a1"]
+    add(shares, ("b", "b1", 1))
+    last = shares.take()
+    assert last is not None and last.tenant == "b"
+
+
+@pytest.mark.parametrize(
+    ("bound", "names"), [("MOST_OF_A_CALLER", ("a", "a1")), ("MOST_OF_A_TENANT", ("a", "a2")), ("MOST", (None, None))]
+)
+async def test_too_many_reads_are_refused_until_there_are_fewer(
+    monkeypatch: pytest.MonkeyPatch, bound: str, names: tuple[str | None, str | None]
+) -> None:
+    monkeypatch.setattr(module, bound, 3)
+    shares = Shares(4)
+    made = add(shares, ("a", "a1", 3))
+    with pytest.raises(Busy) as refusal:
+        add(shares, (*names, 1))
+    assert refusal.value.details["retry_after"] == 1
+    assert shares.waiting == 3
+    assert shares.drop(made[0])
+    add(shares, (*names, 1))
 
 
 async def test_what_is_dropped_is_not_taken_and_leaves_nothing_behind() -> None:

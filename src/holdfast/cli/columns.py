@@ -26,8 +26,13 @@ def plain(text: str) -> str:
 
 
 def styled(text: str, **style: Any) -> str:
-    """The text in a style, unless NO_COLOR asks for none."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
+    """The text in a style, unless NO_COLOR asks for none or the terminal has none."""
+    return text if os.environ.get("NO_COLOR") or is_dumb() else click.style(text, **style)
+
+
+def is_dumb() -> bool:
+    """Whether the terminal only writes what it gets: neither colours nor lines that change."""
+    return os.environ.get("TERM") == "dumb"
 
 
 def terminal_width() -> int | None:

@@ -76,6 +76,7 @@ def asks(command: Command) -> Command:
         except Refused as refused:
             if not refused.is_missing:
                 raise
+            refused.hint = refused.hint or "`holdfast sessions ls` lists the sessions that there are"
             _end(refused, in_json=bool(options.get("as_json")), code=NOT_THERE)
 
     return says_errors(run)  # type: ignore[return-value]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.columns import cut, is_harmless, plain, styled
+from holdfast.cli.columns import cut, is_dumb, is_harmless, plain, styled
 from holdfast.core.clock import from_iso
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -75,7 +75,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = 0.0
-        self.visible = sys.stderr.isatty()
+        self.visible = sys.stderr.isatty() and not is_dumb()
 
     def __call__(self, text: str, *, at_once: bool = False) -> None:
         """Say it, unless something was said a moment ago."""

@@ -2,13 +2,13 @@
 
 A call that reports something keeps it in the spool and returns: it waits for no network and no other program. Delivery
 is a thread's work. Calls that ask the service something, `resume`, `test_connection` and `flush`, wait for it, and say
-so when it does not answer in time. All of it may be called from any thread.
+so when it does not answer in time. All of it may be called from any thread and from a signal handler, and any call may
+be interrupted by an exception of one: what had returned before is delivered, and the next call finds all in order.
 """
 
 import atexit
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -66,8 +66,8 @@ class HookAgentBlocking:
             spool_bytes=spool_bytes,
         )
         self._service = Service(self._settings)
-        self._mutex = threading.Lock()
-        self._delivery: Delivery | None = None
+        self._begun: dict[None, Delivery] = {}
+        """The delivery, once it is begun: whoever is first puts it there, and there it stays."""
         self._closed = False
         self._pid = os.getpid()
         self.resumed: Resumed | None = None
@@ -269,32 +269,39 @@ class HookAgentBlocking:
         """Deliver what the service takes in that time and end; what is left is in the spool for the next start."""
         if self._pid != os.getpid():
             return
-        atexit.unregister(self.close)
-        with self._mutex:
-            closed, self._closed = self._closed, True
-        if closed:
-            return
+        self._closed = True
         if self._delivery is not None:
             self._delivery.stop(self._settings.timeout if timeout is None else timeout)
-        else:
-            self._service.close()
+        atexit.unregister(self.close)
 
     def _accept(self, made: Entry) -> None:
         self._running().accept(entry.to_line(made))
 
+    @property
+    def _delivery(self) -> Delivery | None:
+        return self._begun.get(None)
+
     def _running(self) -> Delivery:
         """The delivery, begun by the first call that needs it."""
         self._check_open()
-        with self._mutex:
-            if self._delivery is None:
-                settings = self._settings
-                made = Spool.create(settings.folder, leftovers.spool_name(settings.session_id, self._ids()))
-                self._delivery = Delivery(settings, self._service, made, Refusals(settings.folder, self._clock))
-                self._delivery.start()
-                atexit.register(self.close)
-                if settings.shared:
-                    _tell_of_neglected(settings.folder)
-            return self._delivery
+        found = self._delivery or self._begin()
+        found.start()
+        return found
+
+    def _begin(self) -> Delivery:
+        """Make the delivery; what was made is thrown away if another call was sooner, or interrupts this one."""
+        settings, made = self._settings, None
+        spool = Spool.create(settings.folder, leftovers.spool_name(settings.session_id, self._ids()))
+        try:
+            made = Delivery(settings, self._service, spool, Refusals(settings.folder, self._clock))
+            atexit.register(self.close)
+            found = self._begun.setdefault(None, made)
+        finally:
+            if made is None or self._delivery is not made:
+                spool.close()
+        if found is made and settings.shared:
+            _tell_of_neglected(settings.folder)
+        return found
 
     def _check_open(self) -> None:
         if self._closed:

@@ -4,11 +4,12 @@ A spool's folder is named after its session and the moment it was made. So a pro
 own session's: these come before anything new, or the session's log would be out of order.
 """
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from holdfast.client.spool import Measure, Spool, inherit, is_dead, measure
+from holdfast.client.segments import Measure, measure, total
+from holdfast.client.spool import Spool, inherit, is_dead
 
 BETWEEN = "~"
 
@@ -37,77 +38,74 @@ def neglected(folder: Path) -> list[tuple[Path, Measure]]:
     for other in sorted(path for path in folder.parent.iterdir() if path != folder and path.is_dir()):
         left = [measure(path) for path in find(other)]
         if any(each.lines for each in left):
-            found.append((other, _sum(left)))
+            found.append((other, total(left)))
     return found
 
 
+class Turn(NamedTuple):
+    """The one that is being delivered, and those that wait, oldest first."""
+
+    spool: Spool | None
+    waiting: tuple[tuple[Path, Measure], ...]
+
+
 class Leftovers:
-    """Some leftovers, to be delivered in turn."""
+    """Some leftovers, to be delivered in turn by one thread; any other can see how much is left."""
 
     def __init__(self, paths: Sequence[Path], *, wait: bool) -> None:
-        self._paths = list(paths)
-        self._measures = {path: measure(path) for path in paths}
+        self._turn = Turn(None, tuple((path, measure(path)) for path in paths))
         self._wait = wait
-        self._spool: Spool | None = None
-        self._mutex = threading.Lock()
 
     @property
     def left(self) -> Measure:
         """How much of them is not settled."""
-        with self._mutex:
-            now = [] if self._spool is None else [self._spool.left]
-            return _sum([*now, *self._measures.values()])
+        spool, waiting = self._turn
+        now = [] if spool is None else [spool.left]
+        return total([*now, *(each for _, each in waiting)])
 
     @property
     def pending(self) -> bool:
         """Whether there is one to be delivered, or only to be removed."""
-        return self._spool is not None or bool(self._paths)
+        return self._turn != (None, ())
 
     def first(self) -> Spool | None:
         """The oldest one, inherited; None if none is left.
 
         One that another program is at is left to it, or, with `wait`, BlockingIOError.
         """
-        if self._spool is not None and self._spool.left.lines == 0:
-            self._let_go()
-        while self._spool is None and self._paths:
-            try:
-                found = inherit(self._paths[0])
-            except BlockingIOError:
-                if self._wait:
-                    raise
-                found = None
-            with self._mutex:
-                del self._measures[self._paths.pop(0)]
-                self._spool = found
-            if found is not None and found.left.lines == 0:
-                self._let_go()
-        return self._spool
+        while True:
+            spool, waiting = self._turn
+            if spool is not None and spool.left.lines:
+                return spool
+            if spool is not None:
+                self.close()
+            elif not waiting:
+                return None
+            else:
+                self._turn = Turn(self._inherit(waiting[0][0]), waiting[1:])
 
     def put_back(self) -> None:
         """Let go of the one that is being delivered, so that another program may try; it stays the first."""
-        if self._spool is not None and self._spool.left.lines:
-            with self._mutex:
-                self._paths.insert(0, self._spool.path)
-                self._measures[self._spool.path] = self._spool.left
-                found, self._spool = self._spool, None
-            found.close()
+        spool, waiting = self._turn
+        if spool is not None and spool.left.lines:
+            self._turn = Turn(None, ((spool.path, spool.left), *waiting))
+            spool.close()
 
     def close(self) -> None:
-        """Let go of them: what was not delivered is for the next program."""
-        if self._spool is not None:
-            self._let_go()
+        """Let go of the one that is being delivered: what was not delivered is for the next program."""
+        spool, waiting = self._turn
+        if spool is not None:
+            spool.close()
+            self._turn = Turn(None, waiting)
 
-    def _let_go(self) -> None:
-        assert self._spool is not None
-        self._spool.close()
-        with self._mutex:
-            self._spool = None
+    def _inherit(self, path: Path) -> Spool | None:
+        try:
+            return inherit(path)
+        except BlockingIOError:
+            if self._wait:
+                raise
+            return None
 
 
 def _made(path: Path) -> str:
     return path.name.rpartition(BETWEEN)[2]
-
-
-def _sum(measures: Sequence[Measure]) -> Measure:
-    return Measure(sum(each.lines for each in measures), sum(each.size for each in measures))

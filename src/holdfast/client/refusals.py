@@ -4,6 +4,8 @@ The file is shared by all programs of a folder. It counts towards the bound of t
 same disk, and is not forgotten.
 """
 
+import errno
+import fcntl
 import os
 from pathlib import Path
 from typing import Any
@@ -26,15 +28,20 @@ class Refusals:
         self._clock = clock
 
     def add(self, line: bytes, problem: dict[str, Any]) -> None:
-        """Set a line of a spool aside, whatever it is."""
+        """Set a line of a spool aside, whatever it is; OSError if the disk does not take all of it."""
         try:
             entry: Any = Raw(strict_json.check(line))
         except InvalidJson:
             entry = line.decode(errors="backslashreplace")
         said = {"at": to_iso(self._clock.now()), "problem": problem, "entry": entry}
+        record = strict_json.dump(said) + b"\n"
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(file, strict_json.dump(said) + b"\n")
-            self.size = os.fstat(file).st_size
+            fcntl.flock(file, fcntl.LOCK_EX)
+            before = os.fstat(file).st_size
+            if os.write(file, record) < len(record):
+                os.ftruncate(file, before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            self.size = before + len(record)
         finally:
             os.close(file)

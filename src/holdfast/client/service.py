@@ -5,7 +5,6 @@ a refusal is a problem of Holdfast's about the entry itself. All else, whoever s
 up: the entry waits.
 """
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,34 +52,29 @@ class Later:
 
 
 class Service:
-    """A session service at an address, asked over connections that are kept."""
+    """A session service at an address.
+
+    The thread that delivers has a connection that is kept. Every other question has one of its own: it may be broken
+    off anywhere, or be asked by a signal handler in the midst of another.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._mutex = threading.Lock()
         self._http: httpx2.Client | None = None
 
     def send(self, entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
-        """Send one entry, or several that join, in one request."""
-        import httpx2
-
-        first = entries[0]
-        headers = {"Content-Type": "application/x-ndjson"} if first.joins else {"Idempotency-Key": first.key}
-        content = b"\n".join(bytes(entry.body) for entry in entries)
-        try:
-            answer = self._client().request(first.method, first.path, content=content, headers=headers)
-        except httpx2.TimeoutException as error:
-            return Later(self._unanswered(error), smaller=True)
-        except httpx2.HTTPError as error:
-            return Later(self._unanswered(error))
-        return self._verdict(answer, entries)
+        """Send one entry, or several that join, in one request; for the thread that delivers."""
+        if self._http is None:
+            self._http = self._connect()
+        return self._send(self._http, entries)
 
     def get(self, path: str, timeout: float, **query: int) -> dict[str, Any]:
         """What is at a path; ServiceAway, NotFound, SessionGone or ServiceRefused."""
         import httpx2
 
         try:
-            answer = self._client().get(path, params=query, timeout=timeout)
+            with self._connect() as http:
+                answer = http.get(path, params=query, timeout=timeout)
         except httpx2.HTTPError as error:
             raise ServiceAway(self._unanswered(error)) from error
         said = _object(answer.content)
@@ -98,31 +92,41 @@ class Service:
         It is sent a batch without a line, which it refuses for just that, after it has looked at who we are.
         """
         empty = Entry("", "POST", f"/api/actions/{session_id}/batch?create=false", "", Raw(b""), joins=True)
-        found = self.send([empty])
+        with self._connect() as http:
+            found = self._send(http, [empty])
         return None if isinstance(found, Refused) and found.problem["status"] == 400 else _reason(found)
 
     def close(self) -> None:
-        """Close the connections."""
-        with self._mutex:
-            if self._http is not None:
-                self._http.close()
-                self._http = None
+        """Close the connection that is kept."""
+        if self._http is not None:
+            self._http.close()
+            self._http = None
 
-    def _client(self) -> "httpx2.Client":
-        with self._mutex:
-            if self._http is None:
-                import httpx2
+    def _connect(self) -> "httpx2.Client":
+        import httpx2
 
-                settings = self._settings
-                headers = {"Authorization": f"Bearer {settings.token}"} if settings.token is not None else {}
-                self._http = httpx2.Client(
-                    base_url=settings.url,
-                    headers=headers,
-                    timeout=settings.timeout,
-                    trust_env=False,
-                    verify=settings.url.startswith("https:"),  # without TLS there is nothing to load certificates for
-                )
-            return self._http
+        settings = self._settings
+        return httpx2.Client(
+            base_url=settings.url,
+            headers={"Authorization": f"Bearer {settings.token}"} if settings.token is not None else {},
+            timeout=settings.timeout,
+            trust_env=False,
+            verify=settings.url.startswith("https:"),  # without TLS there is nothing to load certificates for
+        )
+
+    def _send(self, http: "httpx2.Client", entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
+        import httpx2
+
+        first = entries[0]
+        headers = {"Content-Type": "application/x-ndjson"} if first.joins else {"Idempotency-Key": first.key}
+        content = b"\n".join(bytes(entry.body) for entry in entries)
+        try:
+            answer = http.request(first.method, first.path, content=content, headers=headers)
+        except httpx2.TimeoutException as error:
+            return Later(self._unanswered(error), smaller=True)
+        except httpx2.HTTPError as error:
+            return Later(self._unanswered(error))
+        return self._verdict(answer, entries)
 
     def _verdict(self, answer: "httpx2.Response", entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
         said = _object(answer.content)

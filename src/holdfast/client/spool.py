@@ -1,199 +1,270 @@
 """A spool: what one program has accepted and the service has not acknowledged, in order, on disk.
 
-It is a folder of numbered segments, each a file of lines, and a position: what lies before it is settled. A line is in
-its file before `append` returns, so it outlives the program. The position may lag behind, never run ahead: then lines
-are sent again, and the service knows them by their keys. The owner's lock says whether the program lives; the kernel
-lets go of it however the program ends.
+It is a folder of segments and a position: what lies before it is settled. A line is in its file before `append`
+returns, so it outlives the program. The position may lag behind, never run ahead: then lines are sent again, and the
+service knows them by their keys. The owner's lock says whether the program lives; the kernel lets go of it however the
+program ends.
+
+The files are the truth: an append is one write and changes nothing in memory, so it can be interrupted between any two
+statements, and a signal handler or a finalizer can append in the midst of it. All else that changes is changed by the
+thread that delivers, one state in place of another. It waits for an append only to begin a segment or to close, and not
+for long: a handler that has interrupted the append may be waiting for the delivery.
 """
 
 import contextlib
 import fcntl
 import os
+import shutil
+import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.client.errors import SpoolFull, SpoolUnavailable
+from holdfast.client import segments
+from holdfast.client.errors import AgentClosed, SpoolFull, SpoolUnavailable
+from holdfast.client.segments import MARK, POSITION, Line, Measure, Place
 
 OWNER = "owner"
 HEIR = "heir"
-POSITION = "position"
 SEGMENT_BYTES = 1024 * 1024
 """A segment that has as many is followed by another; it is removed when all of it is settled."""
-PEEK_BYTES = 1024 * 1024
+APPEND_WAIT = 0.05
+"""The longest wait, in seconds, of the thread that delivers for one that appends."""
 
 
-class Place(NamedTuple):
-    """A byte of a spool."""
+class Vanished(Exception):
+    """Somebody has removed a segment; `lines` of it were not settled."""
 
-    segment: int
-    offset: int
-
-
-class Line(NamedTuple):
-    """A line of a spool, without its end, and the place behind it."""
-
-    raw: bytes
-    end: Place
+    def __init__(self, lines: int) -> None:
+        super().__init__(lines)
+        self.lines = lines
 
 
-class Measure(NamedTuple):
-    """How much of a spool is not settled."""
+class State(NamedTuple):
+    """Where a spool begins and ends."""
 
-    lines: int
-    size: int
+    start: Place
+    settled: int
+    """The lines of the first segment before the start."""
+    full: Mapping[int, Measure]
+    """The segments from the start's on that nothing is appended to any more."""
+    last: int
+    """The segment that is appended to; of an heir, the one that would be next."""
+    file: int
+    """The last segment's file; -1 if there is none."""
+
+    def left(self) -> Measure:
+        """How much is not settled."""
+        found = [*self.full.values()]
+        if self.file >= 0:
+            found.append(segments.measure_file(self.file))
+        whole = segments.total(found)
+        return Measure(max(whole.lines - self.settled, 0), max(whole.size - self.start.offset, 0))
+
+    def used(self) -> int:
+        """The bytes on the disk, but for a segment's worth that is settled and will be gone with its segment."""
+        whole = sum(each.size for each in self.full.values()) + self.end().offset
+        return whole - min(self.start.offset, SEGMENT_BYTES)
+
+    def end(self) -> Place:
+        """The place behind everything."""
+        return Place(self.last, os.fstat(self.file).st_size if self.file >= 0 else 0)
 
 
 class Spool:
-    """A spool whose lock, the owner's or the heir's, this process holds. One thread may append while one reads."""
+    """A spool whose lock, the owner's or the heir's, this process holds. Any thread may append while one delivers."""
 
-    def __init__(self, path: Path, lock: int, *, grows: bool) -> None:
+    def __init__(self, path: Path, lock: int, file: int = -1) -> None:
         self.path = path
         self._lock = lock
-        self._mutex = threading.Lock()
-        self._start = _position(path)
-        self._end = Place(max([*_segments(path), self._start.segment]), 0)
-        self._grows = grows
-        self._left = measure(path)
-        self._writer = -1
-        self._synced = self._end.segment
+        self._appending = threading.RLock()
+        start = segments.read_position(path)
+        found = [number for number in segments.numbers(path) if number >= start.segment]
+        before = segments.measure_segment(path, start.segment, 0, start.offset)
+        if file >= 0:
+            self._state = State(start, before.lines, {}, start.segment, file)
+        else:
+            full = {number: segments.measure_segment(path, number) for number in found}
+            self._state = State(start, before.lines, full, max(found, default=start.segment) + 1, -1)
+        self.reached = start
+        """What lies before it is settled, or was never accepted."""
+        self._short_of_room = False
+        self._closed = False
+        self._synced = self._state.last
         _open_spools.add(self)
 
     @classmethod
     def create(cls, folder: Path, name: str) -> "Spool":
         """A new spool, locked before anybody can see it."""
         making, made = folder / f".{name}", folder / name
+        files: list[int] = []
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             making.mkdir(mode=0o700)
-            lock = os.open(making / OWNER, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            files.append(os.open(making / OWNER, os.O_RDWR | os.O_CREAT, 0o600))
+            fcntl.flock(files[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            files.append(segments.create(making, 1))
+            segments.write_position(making, Place(1, 0))
             making.rename(made)
-        except OSError as error:
+            return cls(made, *files)
+        except BaseException as error:
+            for each in (making, made):
+                shutil.rmtree(each, ignore_errors=True)
+            for file in files:
+                os.close(file)
+            if not isinstance(error, OSError):
+                raise
             raise SpoolUnavailable(f"cannot spool to {folder}: {error.strerror}", path=str(folder)) from error
-        return cls(made, lock, grows=True)
 
     @property
     def left(self) -> Measure:
         """How much is not settled."""
-        return self._left
+        with self._appending:
+            return self._state.left()
 
-    def append(self, line: bytes) -> None:
-        """Keep a line, its end included; SpoolFull if the disk takes no more, and then none of it is kept."""
-        with self._mutex:
+    @property
+    def end(self) -> Place:
+        """The place behind everything that was appended."""
+        with self._appending:
+            return self._state.end()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is something that was not looked at; for the thread that delivers."""
+        return self.reached < self._state.end()
+
+    def append(self, line: bytes, most: int = sys.maxsize) -> bool:
+        """Keep a line, its end included, unless more than `most` bytes were used then; whether it is kept.
+
+        SpoolFull if the disk does not take it.
+        """
+        with self._appending:
+            self._check_open()
+            if self._state.used() + len(line) > most:
+                return False
             try:
-                if self._writer < 0 or self._end.offset >= SEGMENT_BYTES:
-                    self._begin_segment()
-                _write(self._writer, line)
+                written = os.write(self._state.file, MARK + line)
             except OSError as error:
-                self._undo()
+                self._short_of_room = True
                 raise SpoolFull(f"cannot write to {self.path}: {error.strerror}", path=str(self.path)) from error
-            self._end = Place(self._end.segment, self._end.offset + len(line))
-            self._left = Measure(self._left.lines + 1, self._left.size + len(line))
+            if written <= len(line):
+                self._short_of_room = True
+                raise SpoolFull(f"{self.path} took {written} bytes of {len(line) + 1}", path=str(self.path))
+            if self._closed:  # by a handler that has interrupted this call, or while it came here
+                self.close()
+            return True
 
     def peek(self, most: int) -> list[Line]:
-        """The oldest lines that are not settled, at most so many: at least one if there is any."""
-        with self._mutex:
-            start, end = self._start, self._end
+        """The oldest lines that are not settled, at most so many: at least one if there is any. Vanished if it was."""
         while True:
-            stop = end.offset if self._grows and start.segment == end.segment else None
-            lines = self._lines(start, stop, most)
+            start, end = self._state.start, self._state.end()
+            stop = end.offset if start.segment == end.segment else None
+            try:
+                lines = segments.read_lines(self.path, start, stop, most) if start < end else []
+            except FileNotFoundError:
+                self._pass_missing()
+                continue
             if lines or start.segment >= end.segment:
+                self.reached = self.reached if lines else end
                 return lines
-            start = Place(start.segment + 1, 0)
-            self._move(start, Measure(0, 0))
+            self._move(Place(start.segment + 1, 0), 0)
 
     def settle(self, lines: Sequence[Line]) -> None:
         """The first of what is left are done with: they are not read again, also not by the next process."""
-        self._move(lines[-1].end, Measure(len(lines), sum(len(line.raw) + 1 for line in lines)))
+        self._move(lines[-1].end, self._state.settled + len(lines))
 
-    def give_up(self) -> int:
-        """Count what is left as settled, because it is no longer there; how many lines that were."""
-        with self._mutex:
-            gone, self._left = self._left, Measure(0, 0)
-        return gone.lines
+    def renew(self) -> None:
+        """Begin a segment if the last one is long enough, or if all of it is settled and the disk was full."""
+        end = self._state.end()
+        useless = self._short_of_room and self.reached == end and end.offset > 0
+        if self._state.file >= 0 and (useless or end.offset >= SEGMENT_BYTES):
+            with contextlib.suppress(OSError):
+                self._begin_segment()
 
     def sync(self) -> None:
         """Put what was appended onto the disk itself, so that it outlives the machine's power too."""
-        with self._mutex:
-            last = self._end.segment
+        last = self._state.last
         for number in range(self._synced, last + 1):
             with contextlib.suppress(FileNotFoundError):
-                _sync(self.path / _name(number))
-        _sync(self.path)
+                segments.sync(self.path / segments.name(number))
+        segments.sync(self.path)
         self._synced = last
 
     def close(self) -> None:
-        """Let go of the spool: an empty one is removed, any other is for the next program."""
-        if self._left.lines == 0:
-            for name in [*map(_name, _segments(self.path)), POSITION, HEIR, OWNER]:
-                (self.path / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # another program looks into it just now, and will remove it
-                self.path.rmdir()
-        self.forget()
+        """Let go of the spool: an empty one is removed, any other is for the next program.
+
+        One that is appended to, by a call that a signal handler interrupted, is let go by that call.
+        """
+        self._closed = True
+        if not self._appending.acquire(timeout=APPEND_WAIT):
+            return
+        try:
+            left = self._state.left()
+            if left.lines == 0:
+                for name in [*map(segments.name, segments.numbers(self.path)), POSITION, HEIR, OWNER]:
+                    (self.path / name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # another program looks into it just now, and will remove it
+                    self.path.rmdir()
+            self.forget()
+            start, last = self._state.start, self._state.last
+            self._state = State(Place(start.segment, 0), 0, {last: left} if left.lines else {}, last + 1, -1)
+        finally:
+            self._appending.release()
 
     def forget(self) -> None:
         """Close the files and nothing else: what is left of the spool in a process that was forked."""
-        for file in (self._writer, self._lock):
+        for file in (self._state.file, self._lock):
             if file >= 0:
                 os.close(file)
-        self._writer = self._lock = -1
+        self._state = self._state._replace(file=-1)
+        self._lock = -1
         _open_spools.discard(self)
 
-    def _begin_segment(self) -> None:
-        number = self._end.segment + (1 if self._end.offset else 0)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        file = os.open(self.path / _name(number), flags, 0o600)
-        if self._writer >= 0:
-            os.close(self._writer)
-        self._writer, self._end = file, Place(number, 0)
+    def _check_open(self) -> None:
+        if self._closed:
+            raise AgentClosed("the agent was closed")
 
-    def _undo(self) -> None:
-        """Take back the part of a line that was written; where that fails too, it stays at the end of its segment."""
-        if self._writer < 0:
+    def _begin_segment(self) -> None:
+        """Begin a segment, if nobody appends just now."""
+        if not self._appending.acquire(timeout=APPEND_WAIT):
             return
         try:
-            os.ftruncate(self._writer, self._end.offset)
-        except OSError:
-            os.close(self._writer)
-            self._writer, self._end = -1, Place(self._end.segment + 1, 0)
+            before = self._state
+            file = segments.create(self.path, before.last + 1)
+            self._state = before._replace(last=before.last + 1, file=file)
+            full = {**before.full, before.last: segments.measure_file(before.file)}
+            self._state = self._state._replace(full=full)
+            self._short_of_room = False
+            os.close(before.file)
+        finally:
+            self._appending.release()
 
-    def _lines(self, start: Place, stop: int | None, most: int) -> list[Line]:
-        """Whole lines from there on, within one segment."""
-        try:
-            with (self.path / _name(start.segment)).open("rb", buffering=0) as file:
-                raw = _whole_lines(file.fileno(), start.offset, stop)
-        except FileNotFoundError:
-            return []
-        lines, offset = [], start.offset
-        for each in raw.split(b"\n", most)[:-1]:
-            offset += len(each) + 1
-            lines.append(Line(each, Place(start.segment, offset)))
-        return lines
+    def _pass_missing(self) -> None:
+        """Go on behind a segment that is not there; Vanished if it had lines that were not settled."""
+        state = self._state
+        number = state.start.segment
+        found = segments.measure_file(state.file) if number == state.last else state.full.get(number, Measure(0, 0))
+        if number == state.last:
+            with contextlib.suppress(OSError):
+                self._begin_segment()
+        behind = Place(number + 1, 0) if number < self._state.last else Place(number, found.size)
+        self._move(behind, 0 if behind.segment > number else found.lines)
+        if found.lines > state.settled:
+            raise Vanished(found.lines - state.settled)
 
-    def _move(self, start: Place, settled: Measure) -> None:
-        with self._mutex:
-            before, self._start = self._start, start
-            self._left = Measure(self._left.lines - settled.lines, self._left.size - settled.size)
-        _write_position(self.path, start)
-        for number in range(before.segment, start.segment):
-            (self.path / _name(number)).unlink(missing_ok=True)
-
-
-def measure(path: Path) -> Measure:
-    """How much of the spool in a folder is not settled."""
-    start, lines, size = _position(path), 0, 0
-    for number in _segments(path):
-        if number < start.segment:
-            continue
-        with contextlib.suppress(FileNotFoundError), (path / _name(number)).open("rb") as file:
-            file.seek(start.offset if number == start.segment else 0)
-            while chunk := file.read(PEEK_BYTES):
-                lines += chunk.count(b"\n")
-                size += len(chunk)
-    return Measure(lines, size)
+    def _move(self, start: Place, settled: int) -> None:
+        """Make room first: where there is none, the position is behind until there is, and nothing is lost by that."""
+        before = self._state.start
+        full = {number: each for number, each in self._state.full.items() if number >= start.segment}
+        self._state = self._state._replace(start=start, settled=settled, full=full)
+        self.reached = max(self.reached, start)
+        with contextlib.suppress(OSError):
+            for number in range(before.segment, start.segment):
+                (self.path / segments.name(number)).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            segments.write_position(self.path, start)
 
 
 def is_dead(path: Path) -> bool:
@@ -224,62 +295,10 @@ def inherit(path: Path) -> Spool | None:
         if os.fstat(lock).st_nlink == 0:  # its heir has just finished with it
             os.close(lock)
             return None
-        return Spool(path, lock, grows=False)
+        return Spool(path, lock)
     except OSError:
         os.close(lock)
         raise
-
-
-def _name(segment: int) -> str:
-    return f"{segment:08}.jsonl"
-
-
-def _segments(path: Path) -> list[int]:
-    return sorted(int(found.stem) for found in path.glob("*.jsonl") if found.stem.isdigit())
-
-
-def _position(path: Path) -> Place:
-    """Where the spool begins; what cannot be read is the beginning of all that is there."""
-    first = Place(min(_segments(path), default=1), 0)
-    try:
-        segment, offset = (path / POSITION).read_bytes().split()
-        return max(first, Place(int(segment), int(offset)))
-    except (OSError, ValueError):
-        return first
-
-
-def _write_position(path: Path, place: Place) -> None:
-    file = os.open(path / POSITION, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        os.pwrite(file, b"%08d %020d\n" % place, 0)
-    finally:
-        os.close(file)
-
-
-def _whole_lines(file: int, offset: int, stop: int | None) -> bytes:
-    """At least one whole line if there is one; half a line at the end was never accepted, and is left out."""
-    size = PEEK_BYTES
-    while True:
-        wanted = size if stop is None else min(size, stop - offset)
-        raw = os.pread(file, wanted, offset)
-        cut = raw.rfind(b"\n") + 1
-        if cut or len(raw) < size:
-            return raw[:cut]
-        size *= 4
-
-
-def _write(file: int, line: bytes) -> None:
-    rest = memoryview(line)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 _open_spools: "weakref.WeakSet[Spool]" = weakref.WeakSet()

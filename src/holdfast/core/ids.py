@@ -33,31 +33,33 @@ class IdSource(Protocol):
 
 
 class TimeOrderedIds:
-    """The ordinary id source; thread-safe."""
+    """The ordinary id source; for any thread, and for a signal handler that has interrupted it."""
 
     def __init__(self, clock: Clock | None = None, random_bits: Callable[[int], int] = secrets.randbits) -> None:
         self._clock = clock or SystemClock()
         self._random_bits = random_bits
-        self._lock = threading.Lock()
-        self._time = -1
-        self._time_text = ""
-        self._low = 0
+        self._lock = threading.RLock()
+        self._last = (-1, "", 0)
+        """The time of the last id, that time as text, and the bits below it."""
 
     def __call__(self) -> str:
         """A new id, later in sort order than every earlier one of this source."""
         now = self._clock.now()
         with self._lock:
-            if now > self._time:
-                self._begin(now, self._random_bits(80))
-            else:
-                self._low += 1 + self._random_bits(24)
-                if self._low >> 80:
-                    self._begin(self._time + 1, self._random_bits(24))
-            return self._time_text + pairs(self._low, 8)
+            while True:
+                last = self._last
+                found = self._after(last, now)
+                if self._last is last:  # else a handler was here; between this line and the next there is none
+                    self._last = found
+                    break
+        return found[1] + pairs(found[2], 8)
 
-    def _begin(self, time: int, low: int) -> None:
-        self._time, self._low = time, low
-        self._time_text = pairs(time, 5)
+    def _after(self, last: tuple[int, str, int], now: int) -> tuple[int, str, int]:
+        time, text, low = last
+        if now > time:
+            return (now, pairs(now, 5), self._random_bits(80))
+        low += 1 + self._random_bits(24)
+        return (time + 1, pairs(time + 1, 5), self._random_bits(24)) if low >> 80 else (time, text, low)
 
 
 def pairs(bits: int, count: int) -> str:

@@ -8,7 +8,7 @@ class NoRoute(HoldfastError):
 
     code = "no_route"
     status = 404
-    hint = "GET /openapi.json lists what is served"
+    hint = "GET / lists what is served; /docs and /openapi.json say how"
 
 
 class WrongMethod(HoldfastError):

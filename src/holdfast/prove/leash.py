@@ -1,19 +1,24 @@
 """Runs a command on a leash: when whoever holds the other end of a socket lets go or dies, so does the command.
 
-Started as a script with the number of its end and the command. It starts the command as its child, in a process
-group of its own, tells the holder the child's pid, and stays beside it. The holder never writes; its end closes when
-it lets go or dies in any way, kill -9 included, and then the command is killed with all that it ever started. A
-SIGTERM is passed on to the command's group. Once the command has ended, what it left behind is killed too and the
-leash ends as the command did, so that nothing is alive when the leash is gone.
+Started as a script with the number of its end, the command's log or `-`, and the command. It starts the command as its
+child, in a process group of its own, tells the holder the child's pid, and stays beside it. The holder never writes;
+its end closes when it lets go (see `let_go`) or dies in any way, kill -9 included, and then the command is killed with
+all that it ever started. A SIGTERM is passed on to the command's group. Once the command has ended, what it left behind
+is killed too, the secrets are taken out of its log, and the leash ends as the command did: nothing is alive when the
+leash is gone.
 
-On Linux nothing gets away: what the command leaves behind, daemons in sessions of their own included, becomes
-the leash's child. Elsewhere only the process group is found. Nothing but the standard library can be imported.
+On Linux nothing gets away: what the command leaves behind, daemons in sessions of their own included, becomes the
+leash's child. Elsewhere only the process group is found. A fork of the holder has the holder's end too, and does not
+matter: the holder shuts the socket down, and on Linux the leash sees that the holder itself is gone. Nothing but the
+standard library can be imported, and `redact`, which needs nothing else.
 """
 
 import ctypes
 import os
+import runpy
 import select
 import signal
+import socket
 import sys
 import time
 from contextlib import suppress
@@ -55,7 +60,7 @@ class Leash:
         while time.monotonic() < deadline:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.child, signal.SIGKILL)
-            for pid in descendants():
+            for pid in descendants(os.getpid()):
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             if not self.reap():
@@ -63,8 +68,15 @@ class Leash:
             time.sleep(SWEEP_EVERY_SECONDS)
 
 
-def descendants() -> list[int]:
-    """Every process below this one, as far as /proc shows them."""
+def let_go(holder: socket.socket) -> None:
+    """Let go of a leash, although a fork of this process may have the same end."""
+    with suppress(OSError):
+        holder.shutdown(socket.SHUT_RDWR)
+    holder.close()
+
+
+def descendants(of: int) -> list[int]:
+    """Every process below one, as far as /proc shows them."""
     children: dict[int, list[int]] = {}
     with suppress(FileNotFoundError):
         for entry in os.listdir("/proc"):  # noqa: PTH208
@@ -73,7 +85,7 @@ def descendants() -> list[int]:
                     parent = int(stat.read().rpartition(b")")[2].split()[1])
                     children.setdefault(parent, []).append(int(entry))
     found: list[int] = []
-    below = list(children.get(os.getpid(), []))
+    below = list(children.get(of, []))
     while below:
         pid = below.pop()
         found.append(pid)
@@ -106,9 +118,10 @@ def become(command: list[str], leash: int) -> None:
         os._exit(127)
 
 
-def main(holder: int, command: list[str]) -> None:
+def main(holder: int, log: str, command: list[str]) -> None:
     """Start the command, watch it and the holder, and end as the command ended."""
     os.set_inheritable(holder, False)
+    watched = [holder, *death_of(os.getppid())]
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -131,13 +144,22 @@ def main(holder: int, command: list[str]) -> None:
     with suppress(OSError):
         os.write(holder, str(child).encode())
     while leash.status is None:
-        ready, _, _ = select.select([holder, woken], [], [])
-        if holder in ready:
+        ready, _, _ = select.select([*watched, woken], [], [])
+        if set(watched) & set(ready):
             break
         os.read(woken, 4096)
         leash.reap()
     leash.sweep()
+    if log != "-":
+        runpy.run_path(os.path.join(os.path.dirname(__file__), "redact.py"))["hide_secrets_in"](log)  # noqa: PTH118, PTH120
     end_as(leash.status)
+
+
+def death_of(pid: int) -> list[int]:
+    """A file that is ready once the process is dead, where the kernel has such files."""
+    with suppress(AttributeError, OSError):
+        return [os.pidfd_open(pid)]
+    return []
 
 
 def end_as(status: int | None) -> None:
@@ -151,4 +173,4 @@ def end_as(status: int | None) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

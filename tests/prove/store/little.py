@@ -430,3 +430,11 @@ class OffersWhatItLacks(StoreAdapter):
 def not_an_adapter(folder: Path) -> object:
     """Makes something else."""
     return folder
+
+
+class Talkative(Little):
+    """A correct one that says too much."""
+
+    async def open(self) -> None:
+        sys.stderr.write("opening postgresql://ada:hunter2@db/x\n")
+        await super().open()

@@ -28,6 +28,13 @@ def clients_of(group_leader: int) -> list[int]:
     return found
 
 
+def test_no_secret_is_in_what_the_clients_said(tmp_path: Path) -> None:
+    done = put("--adapter", little("Talkative"), "--only", "isolation", "--json", artifacts=tmp_path)
+    said = (Path(done.summary["evidence"]) / "clients-isolation.log").read_text()
+    assert "opening postgresql://ada:***@db/x" in said
+    assert "hunter2" not in said
+
+
 def test_what_is_not_offered_is_not_green_and_is_counted(tmp_path: Path) -> None:
     done = put("--adapter", little("OnlyAppends"), "--cycles", "3", "--events", "1000", artifacts=tmp_path)
     assert done.exit_code == 0

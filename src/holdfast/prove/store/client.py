@@ -75,7 +75,7 @@ class Client:
         try:
             with log.open("ab") as output:
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *command),
+                    *(sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *command),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=output,
@@ -158,4 +158,4 @@ class Client:
 
     def abandon(self) -> None:
         """Let go of the leash, which kills the process and all that it ever started."""
-        self._leash.close()
+        leash.let_go(self._leash)

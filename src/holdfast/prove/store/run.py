@@ -10,6 +10,7 @@ from random import Random
 
 from holdfast.core.errors import HoldfastError
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.redact import hide_secrets_in
 from holdfast.prove.store.adapter import OFFERS
 from holdfast.prove.store.clause import Clause
 from holdfast.prove.store.client import Client, StoreTrouble, Subject
@@ -67,8 +68,12 @@ async def meet(adapter: str, evidence: Evidence) -> Subject:
     """What the adapter says of its store; a fault if it cannot be loaded."""
     folder = evidence.folder / "data" / "meet"
     folder.mkdir(parents=True)
-    client = await Client.start(adapter, folder, evidence.folder / "clients-meet.log")
-    await client.kill()
+    log = evidence.folder / "clients-meet.log"
+    try:
+        client = await Client.start(adapter, folder, log)
+        await client.kill()
+    finally:
+        hide_secrets_in(log)
     shutil.rmtree(folder)
     return client.subject
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.redact import hide_secrets_in
 from holdfast.prove.store.client import Client
 
 LEAD_SECONDS = 0.01
@@ -77,9 +78,11 @@ class Stage:
         return time.monotonic() + LEAD_SECONDS
 
     async def leave(self) -> None:
-        """Kill every process that is left, and see it gone."""
+        """Kill every process that is left, see it gone, and take the secrets out of what they said."""
         clients, self._clients = self._clients, []
         for client in clients:
             client.abandon()
         for client in clients:
             await client.kill()
+        if self._log.exists():
+            hide_secrets_in(self._log)

@@ -1,6 +1,7 @@
 """A target that is a process of ours, in a session of its own and on a leash (see `leash`), so it never outlives us.
 
-Its port is checked to be silent before a start and after a kill, so that no verdict is about another process.
+Its port is checked to be silent before a start and after a kill, and once it answers to be listened on by nobody else,
+so that no verdict is about another process.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.prove import leash
+from holdfast.prove.redact import hide_secrets
+from holdfast.prove.targets.listeners import stranger_on
 from holdfast.prove.targets.target import NotReady
 from holdfast.prove.wire.client import TransportFault, Wire
 from holdfast.prove.wire.envelopes import WireVersion
@@ -138,7 +141,7 @@ class ProcessTarget:
     def abandon(self) -> None:
         """Let go of the leash, which kills the process and all that it ever started."""
         if self._leash is not None:
-            self._leash.close()
+            leash.let_go(self._leash)
             self._leash = None
         if self._process is not None:
             self._process.wait()
@@ -156,7 +159,7 @@ class ProcessTarget:
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *self._launch.command],
+                    [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), str(log), *self._launch.command],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -183,6 +186,7 @@ class ProcessTarget:
                         hint=f"see {self._logs[-1]}",
                     )
                 if port_answers(self._launch.port) and await self._says_ready(wire):
+                    self._check_listener()
                     return
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         if port_answers(self._launch.port):
@@ -193,6 +197,17 @@ class ProcessTarget:
             f"{lacking}, {self._start_seconds:g} s after the start{self._last_words()}",
             hint=f"give it more time with --timeout, {look} {self._logs[-1]}",
         )
+
+    def _check_listener(self) -> None:
+        """NotReady if it was another process that answered."""
+        assert self._process is not None
+        stranger = stranger_on(HOST, self._launch.port, self._process.pid)
+        if stranger is not None:
+            raise NotReady(
+                f"{stranger} listens on port {self._launch.port}, and not the command or a child of it",
+                hint="stop that process, or name another port with --port; a command that hands its server to a "
+                "service (docker, systemd) is proved with --url",
+            )
 
     async def _says_ready(self, wire: Wire) -> bool:
         for path in self._launch.ready_paths:
@@ -215,7 +230,7 @@ class ProcessTarget:
         """The last line of the newest log, and the one before it where the last is only a hint, as ours write it."""
         lines = [line.strip() for line in self._logs[-1].read_text(errors="replace").split("\n") if line.strip()]
         last = lines[-2:] if lines and lines[-1].startswith("hint: ") else lines[-1:]
-        return f"; its last words: {'; '.join(last)}" if last else "; its log is empty"
+        return f"; its last words: {hide_secrets('; '.join(last))}" if last else "; its log is empty"
 
 
 def free_port() -> int:

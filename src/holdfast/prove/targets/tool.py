@@ -17,6 +17,7 @@ from typing import IO, ClassVar
 
 from holdfast.core import HoldfastError
 from holdfast.prove import leash
+from holdfast.prove.redact import hide_secrets, hide_secrets_in
 
 
 class CommandFailed(HoldfastError):
@@ -33,17 +34,20 @@ async def run(words: Sequence[str], log: Path, *, within: float, environment: Ma
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
 
-    with log.open("wb") as output:
-        await _end(words, output, output, log, within, kill, environment=environment)
+    try:
+        with log.open("wb") as output:
+            await _end(words, output, output, log, within, kill, environment=environment)
+    finally:
+        hide_secrets_in(log)
 
 
 async def run_on_leash(words: Sequence[str], folder: Path, *, within: float) -> bytes:
     """Run the command and wait for its exit code 0; what it printed to stdout."""
     ours, theirs = socket.socketpair()
-    leashed = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), *words]
+    leashed = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *words]
     out, log = folder / "stdout", folder / "stderr"
     with ours, theirs, out.open("wb") as stdout, log.open("wb") as stderr:
-        await _end(leashed, stdout, stderr, log, within, lambda _: ours.close(), keep_open=(theirs.fileno(),))
+        await _end(leashed, stdout, stderr, log, within, lambda _: leash.let_go(ours), keep_open=(theirs.fileno(),))
     return out.read_bytes()
 
 
@@ -86,4 +90,4 @@ async def _end(
 
 def _last_words(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
-    return f"; its last words: {lines[-1]}" if lines else ""
+    return f"; its last words: {hide_secrets(lines[-1])}" if lines else ""

@@ -4,6 +4,7 @@ Results go to stdout and are the same with and without rich, but for colour. Wha
 control characters escaped, so it cannot draw on the terminal.
 """
 
+import os
 import shutil
 import textwrap
 from collections import Counter
@@ -34,7 +35,7 @@ class Progress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._shown = stream.isatty()
+        self._shown = stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def step(self, proof: str, step: str) -> None:
         """Show that a proof takes a step."""
