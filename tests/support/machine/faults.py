@@ -142,6 +142,10 @@ class BrokenWriter:
         self._inner = inner
         self._faults = faults
 
+    @property
+    def history(self) -> str:
+        return self._inner.history
+
     def begin(self, locks: Sequence[str], *, cautious: bool, makes_room: bool) -> Tx:
         inner = self._meet(lambda: self._inner.begin(locks, cautious=cautious, makes_room=makes_room))
         return BrokenTx(inner, self._meet)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.core import IdSource
-from holdfast.store.postgres.connection import Connection, lock_number
-from holdfast.store.postgres.server import identity
+from holdfast.store.postgres.connection import lock_number
+from holdfast.store.postgres.server import Connection, identity
 
 LOCK = lock_number("epoch")
 LOOK = """
