@@ -268,7 +268,7 @@ async def test_connections_to_a_former_primary_are_cut_once_the_new_one_is_seen(
 
         async def admitted() -> bool:
             try:
-                return await in_thread(primary.sql, "SELECT count(*) FROM transcript_events") == [(1,)]
+                return bool(await in_thread(primary.sql, "SELECT count(*) FROM transcript_events") == [(1,)])
             except psycopg.OperationalError:
                 return False
 
