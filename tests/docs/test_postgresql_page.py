@@ -54,7 +54,14 @@ def test_every_command_works_as_printed(tmp_path: Path) -> None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 for node in ("primary", "standby", "base"):
-                    stop = [str(tmp_path / "bin" / "pg_ctl"), "-D", str(servers.place / node), "-m", "immediate", "stop"]
+                    stop = [
+                        str(tmp_path / "bin" / "pg_ctl"),
+                        "-D",
+                        str(servers.place / node),
+                        "-m",
+                        "immediate",
+                        "stop",
+                    ]
                     subprocess.run(stop, capture_output=True, check=False)
         said = log.read_text()
         assert code == 0, said

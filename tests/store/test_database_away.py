@@ -45,7 +45,7 @@ def both(first: SilentProxy, second: SilentProxy) -> str:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("quick")
-async def test_writes_reads_and_news_go_on_over_the_other_host(proxy: SilentProxy, second: SilentProxy) -> None:
+async def test_writes_reads_and_figures_go_on_over_the_other_host(proxy: SilentProxy, second: SilentProxy) -> None:
     async with asyncio.timeout(PATIENCE), await open_store(both(proxy, second)) as store:
         await store.append("s", [NewEvent("n", {"n": 0})])
         await asyncio.to_thread(store.engine.figures)

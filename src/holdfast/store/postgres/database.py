@@ -21,6 +21,8 @@ from holdfast.store.postgres.watch import STATEMENT_SECONDS, Address, Watch, Wat
 
 LOCK_WAIT = "10s"
 LET_GO_SECONDS = 0.1
+SET_UP_SECONDS = 10.0
+"""How long each question may take that a new connection is checked with."""
 DEFAULTS = {
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -93,7 +95,7 @@ class Database:
     def _bare(self, address: Address) -> WatchedConnection:
         connection = self._dial(address)
         connection.address = address
-        connection.limit = float(address["connect_timeout"])
+        connection.limit = SET_UP_SECONDS
         self._watch.add(connection)
         return connection
 
