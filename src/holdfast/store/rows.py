@@ -80,16 +80,22 @@ class Family(NamedTuple):
             rows = tx.all(f"{sql} AND status = ?2 ORDER BY number", session_no, status)
         return {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in rows}
 
-    def newest(self, tx: Tx, session_no: int) -> tuple[Children, int]:
-        """The newest children that fit a page, in the order they were made, and how many older ones are left out."""
-        newest = f"FROM {self.table} WHERE session_no = ?1 ORDER BY number DESC LIMIT ?2"
-        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, MOST_CHILDREN + 1)]
+    def newest(self, tx: Tx, session_no: int, *statuses: str) -> tuple[Children, int]:
+        """The newest children that fit a page, in the order they were made, and how many older ones are left out.
+
+        With statuses, only those that have one of them.
+        """
+        places = ", ".join(f"?{number}" for number in range(2, len(statuses) + 2))
+        there = f"FROM {self.table} WHERE session_no = ?1" + (f" AND status IN ({places})" if statuses else "")
+        newest = f"{there} ORDER BY number DESC LIMIT ?{len(statuses) + 2}"
+        asked = (session_no, *statuses)
+        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", *asked, MOST_CHILDREN + 1)]
         length = page_length(sizes, MOST_CHILDREN)
-        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length)
+        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", *asked, length)
         shown = {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in reversed(rows)}
         if len(sizes) == length:
             return shown, 0
-        count = tx.one(f"SELECT count(*) FROM {self.table} WHERE session_no = ?1", session_no)
+        count = tx.one(f"SELECT count(*) {there}", *asked)
         assert count is not None
         return shown, count[0] - length
 
