@@ -35,11 +35,10 @@ def add_routes(routes: APIRouter) -> None:
         shown = [RouteView(each.session_id, to_iso(each.started_at), when(each.ended_at)) for each in newest]
         entry = await current_entry(store, key)
         if entry is None:
-            times = await store.keys.span(key)
-            return json_answer(KeyView(key, None, shown, {}, *map(to_iso, times), earlier))
-        times = (entry.created_at, entry.updated_at)
-        about = (entry.session_id, shown, document(entry.document))
-        return json_answer(KeyView(key, *about, *map(to_iso, times), earlier))
+            began, ended = map(to_iso, await store.keys.span(key))
+            return json_answer(KeyView(key, None, shown, {}, began, ended, earlier))
+        began, changed = to_iso(entry.created_at), to_iso(entry.updated_at)
+        return json_answer(KeyView(key, entry.session_id, shown, document(entry.document), began, changed, earlier))
 
     @routes.post(
         "/api/keys/{key:path}/reset",
