@@ -7,9 +7,9 @@ import pytest
 from tests.support.changes import assert_verified, types_of
 from tests.support.material import numbered
 
-from holdfast.core.errors import NotFound
+from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import Store, open_store
-from holdfast.store.keys import Reset
+from holdfast.store.keys import MAX_ROUTES, Reset
 from holdfast.store.retention import Policy
 
 KEY = "agent:main:a2a:c"
@@ -130,3 +130,21 @@ async def test_an_imported_key_whose_last_session_was_deleted_begins_anew_as_wel
         await other.exporting.archive(archive)
     await store.importing.archive(archive)
     assert (await store.keys.open(KEY)).session_id != KEY
+
+
+async def test_routes_come_in_pages_newest_first(store: Store) -> None:
+    ids = [(await store.keys.open(KEY)).session_id]
+    ids += [(await store.keys.reset(KEY)).session_id for _ in range(6)]
+    assert [route.session_id for route in await store.keys.routes(KEY)] == ids
+    seen: list[str] = []
+    before = None
+    while page := await store.keys.routes(KEY, limit=3, before=before):
+        seen[:0] = [route.session_id for route in page]
+        before = page[0].session_id
+    assert seen == ids
+    for wrong in ("never", "\0"):
+        with pytest.raises(InvalidInput):
+            await store.keys.routes(KEY, before=wrong)
+    for limit in (0, MAX_ROUTES + 1, True):
+        with pytest.raises(InvalidInput):
+            await store.keys.routes(KEY, limit=limit)

@@ -46,7 +46,7 @@ async def test_an_unknown_path_is_a_problem(client: httpx2.AsyncClient) -> None:
     for path in ("/nope", "/api/", "/api/sessions/", "/api/sessions/s/nope", "/doc", "/ws"):
         said = check(await client.get(path))
         assert said["code"] == "no_route"
-        assert "GET / " in said["hint"] and "/docs" in said["hint"]
+        assert re.search(r"GET / .*/docs", str(said["hint"]))
 
 
 async def test_a_wrong_method_names_all_that_are_right(client: httpx2.AsyncClient) -> None:

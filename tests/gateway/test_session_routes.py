@@ -3,8 +3,9 @@
 import asyncio
 
 import httpx2
+import pytest
 
-from holdfast.store import NewEvent, Store
+from holdfast.store import NewEvent, Store, rows
 
 DESCRIPTION = {
     "sessionId": "test-1",
@@ -208,3 +209,29 @@ async def test_a_session_called_user_is_not_hidden(client: httpx2.AsyncClient) -
 
 async def test_a_bad_cursor_is_refused(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/api/sessions?cursor=x")).status_code == 400
+
+
+async def test_the_routes_of_a_key_come_in_pages(client: httpx2.AsyncClient, store: Store) -> None:
+    ids = [(await store.keys.open("k")).session_id]
+    ids += [(await store.keys.reset("k")).session_id for _ in range(60)]
+    first = (await client.get("/api/keys/k")).json()
+    assert [route["sessionId"] for route in first["routes"]] == ids[-50:]
+    assert first["sessionId"] == ids[-1]
+    second = (await client.get("/api/keys/k", params={"cursor": first["cursor"]})).json()
+    assert ([route["sessionId"] for route in second["routes"]], second["cursor"]) == (ids[:11], None)
+    await store.deletion.delete(ids[-1])
+    gone = (await client.get("/api/keys/k", params={"limit": 1})).json()
+    assert (gone["sessionId"], gone["routes"][0]["sessionId"]) == (None, ids[-1])
+    assert gone["createdAt"] == second["routes"][0]["startedAt"] < gone["updatedAt"]
+    wrong = await client.get("/api/keys/k", params={"cursor": "nowhere"})
+    assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid_input")
+
+
+async def test_a_resume_says_how_many_goals_it_leaves_out(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "MOST_CHILDREN", 2)
+    await client.patch("/api/state/s", json={"goals": [{"description": f"d{n}"} for n in range(5)]})
+    found = (await client.get("/api/sessions/s/resume")).json()
+    assert ([goal["description"] for goal in found["goals"]], found["goalsOmitted"]) == (["d3", "d4"], 3)
+    assert ("agentsOmitted" in found, found["state"]["goalsOmitted"]) == (False, 3)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.counting import cost_of, steps_of
 
 from holdfast.core.errors import InvalidInput
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, open_store, pages, rows
 from holdfast.store.engine import Tx
 from holdfast.store.resume import resume
 
@@ -111,3 +111,27 @@ async def test_it_is_one_moment(store: Store) -> None:
         assert resumed.state.version == kinds.count("holdfast.state_updated")
         assert resumed.session.head_seq == len(kinds)
     await writer
+
+
+async def test_what_is_open_is_bounded_and_how_much_more_there_is_is_said(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By number and by bytes; what is done does not count."""
+    monkeypatch.setattr(rows, "MOST_CHILDREN", 3)
+    for number in range(6):
+        await store.goals.add("s", f"goal {number}", goal_id=f"g{number}")
+        await store.agents.spawn("s", "helper", {}, agent_id=f"a{number}")
+        await store.effects.start("s", f"c{number}", "tool", {"n": number})
+    await store.goals.update("s", "g5", {"status": "completed"})
+    await store.goals.update("s", "g4", {"status": "in_progress"})
+    await store.agents.complete("s", "a5")
+    found = await store.resume("s")
+    assert ([goal.goal_id for goal in found.goals], found.goals_omitted) == (["g2", "g3", "g4"], 2)
+    assert ([agent.agent_id for agent in found.agents], found.agents_omitted) == (["a2", "a3", "a4"], 2)
+    assert ([effect.call_id for effect in found.effects], found.effects_omitted) == (["c3", "c4", "c5"], 3)
+    monkeypatch.setattr(rows, "MOST_CHILDREN", 1_000)
+    found = await store.resume("s")
+    assert (len(found.goals), found.goals_omitted, found.agents_omitted, found.effects_omitted) == (5, 0, 0, 0)
+    monkeypatch.setattr(pages, "PAGE_BYTES", 200)
+    found = await store.resume("s")
+    assert 0 < len(found.goals) < 5 == len(found.goals) + found.goals_omitted

@@ -21,6 +21,7 @@ from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
 from holdfast.a2a.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
 from holdfast.a2a.handler import Handler
+from holdfast.a2a.hang_ups import unless_gone
 from holdfast.a2a.push import Posted
 from holdfast.a2a.rpc import CallId, RpcError
 from holdfast.a2a.sse import Answers, AnswerStream, event, never
@@ -29,7 +30,7 @@ from holdfast.a2a.turns import Rested, Turns
 from holdfast.a2a.uploads import uploads_route
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.a2a.versions import HEADER, Wire
-from holdfast.a2a.wire import News, Operation
+from holdfast.a2a.wire import READING, News, Operation
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.store import Store
@@ -154,7 +155,9 @@ class A2AServer:
         if call.streams:
             return await self._stream(request, call_id, call, follow(turns, call))
         cards = partial(self._card_for, request) if self._described.asks_for_token else None
-        return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
+        doing = perform(turns, call, cards)
+        result = await (unless_gone(request, doing) if call.operation in READING else doing)
+        return JsonLine(rpc.answer(call_id, result))
 
     async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
         """The stream, once its first item is there: what cannot even begin is told at once."""

@@ -36,6 +36,9 @@ class Resumed:
     events: list[PastEvent]
     complete: bool
     summary: Any = None
+    goals_omitted: int = 0
+    agents_omitted: int = 0
+    """How many older ones are open beside these."""
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> "Resumed":
@@ -49,6 +52,8 @@ class Resumed:
             events=[_event(each) for each in said["events"]],
             complete=said["complete"],
             summary=said["snapshot"]["document"] if said["snapshot"] is not None else None,
+            goals_omitted=said.get("goalsOmitted", 0),
+            agents_omitted=said.get("agentsOmitted", 0),
         )
 
 

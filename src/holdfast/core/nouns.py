@@ -208,7 +208,8 @@ class Usage:
 class Resumed:
     """All that a program needs to go on with a session, as of one moment.
 
-    `events` are the newest ones after the snapshot; `complete` says that none is left out between the two.
+    `events` are the newest ones after the snapshot; `complete` says that none is left out between the two. Goals,
+    agents and effects are the newest that are still open; how many older ones there are beside them is said.
     """
 
     session: Session
@@ -219,6 +220,9 @@ class Resumed:
     goals: list[Goal]
     agents: list[SubAgent]
     effects: list[Effect]
+    goals_omitted: int = 0
+    agents_omitted: int = 0
+    effects_omitted: int = 0
 
 
 class TaskState(StrEnum):

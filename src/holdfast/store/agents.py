@@ -111,15 +111,12 @@ class SubAgents(Part):
     async def list(self, session_id: str) -> list[SubAgent]:
         """The session's sub-agents in the order they were spawned."""
         check_session_id(session_id)
-        return await self.workers.read(
-            lambda tx: agents_of(tx, existing_head(tx, self.tenant, session_id).session_no, active_only=False)
-        )
+        return await self.workers.read(lambda tx: agents_of(tx, existing_head(tx, self.tenant, session_id).session_no))
 
 
-def agents_of(tx: Tx, session_no: int, *, active_only: bool) -> "list[SubAgent]":
-    """The session's sub-agents, or those still at work."""
-    found = AGENTS.all(tx, session_no, "active" if active_only else None)
-    return [as_agent(name, child) for name, child in found.items()]
+def agents_of(tx: Tx, session_no: int) -> "list[SubAgent]":
+    """The session's sub-agents."""
+    return [as_agent(name, child) for name, child in AGENTS.all(tx, session_no).items()]
 
 
 def same_members(there: Child, body: dict[str, Any], *names: str) -> bool:

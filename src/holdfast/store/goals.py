@@ -141,17 +141,12 @@ class Goals(Part):
     async def list(self, session_id: str) -> list[Goal]:
         """The session's goals in the order they were added."""
         check_session_id(session_id)
-        return await self.workers.read(
-            lambda tx: goals_of(tx, existing_head(tx, self.tenant, session_id).session_no, open_only=False)
-        )
+        return await self.workers.read(lambda tx: goals_of(tx, existing_head(tx, self.tenant, session_id).session_no))
 
 
-def goals_of(tx: Tx, session_no: int, *, open_only: bool) -> "list[Goal]":
-    """The session's goals, or those that are still to be reached."""
-    if not open_only:
-        return [as_goal(name, child) for name, child in GOALS.all(tx, session_no).items()]
-    found = [(child.number, as_goal(name, child)) for s in OPEN for name, child in GOALS.all(tx, session_no, s).items()]
-    return [goal for _, goal in sorted(found, key=lambda pair: pair[0])]
+def goals_of(tx: Tx, session_no: int) -> "list[Goal]":
+    """The session's goals."""
+    return [as_goal(name, child) for name, child in GOALS.all(tx, session_no).items()]
 
 
 def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:

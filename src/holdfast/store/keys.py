@@ -6,9 +6,10 @@ never one that it routed to before, so that no reset or deletion is undone.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from holdfast.core import KeyEntry, Route, strict_json, types
-from holdfast.core.errors import Conflict, NotFound, SessionGone
+from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone
 from holdfast.core.ids import check_name, check_session_id, session_id_for
 from holdfast.store.append import append, open_head
 from holdfast.store.engine import Tx
@@ -20,6 +21,9 @@ from holdfast.store.rows import get_facts
 from holdfast.store.sessions import describe
 from holdfast.store.shares import Length
 
+MAX_ROUTES = 1_000
+"""Routes that are read at once: a row each of a few hundred bytes."""
+
 GET = """
     SELECT k.key, s.session_id, k.document, k.created_at, k.updated_at
     FROM session_entries k JOIN sessions s ON s.session_no = k.session_no
@@ -27,7 +31,14 @@ GET = """
 ROUTES = """
     SELECT r.key, s.session_id, r.started_at, r.ended_at
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
-    WHERE r.tenant = ?1 AND r.key = ?2 ORDER BY r.started_at, r.session_no"""
+    WHERE r.tenant = ?1 AND r.key = ?2 {earlier} ORDER BY r.started_at DESC, r.session_no DESC LIMIT ?3"""
+EARLIER = """
+    AND (r.started_at, r.session_no) < (SELECT started_at, session_no FROM session_routes
+      WHERE tenant = ?1 AND key = ?2 AND session_no = ?4)"""
+ROUTE_OF = """
+    SELECT r.session_no FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
+    WHERE r.tenant = ?1 AND r.key = ?2 AND s.session_id = ?3"""
+SPAN = "SELECT min(started_at), max(ended_at) FROM session_routes WHERE tenant = ?1 AND key = ?2"
 LAST_ROUTE = """
     SELECT s.session_id, s.agent
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
@@ -111,11 +122,28 @@ class Keys(Part):
             raise NotFound(f"there is no session key {key!r}", key=key)
         return found
 
-    async def routes(self, key: str) -> list[Route]:
-        """Every session the key has routed to, oldest first."""
+    async def routes(self, key: str, *, limit: int = MAX_ROUTES, before: str | None = None) -> list[Route]:
+        """The newest sessions that the key has routed to, or the newest before one of them, oldest first."""
         check_name(key, "a session key")
-        rows = await self.workers.read(lambda tx: tx.all(ROUTES, self.tenant, key))
-        return [Route(*row) for row in rows]
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ROUTES:
+            raise InvalidInput(f"limit must be 1 to {MAX_ROUTES}, not {limit!r:.80}")
+
+        def read(tx: Tx) -> list[tuple[Any, ...]]:
+            if before is None:
+                return tx.all(ROUTES.format(earlier=""), self.tenant, key, limit)
+            place = tx.one(ROUTE_OF, self.tenant, key, check_session_id(before))
+            if place is None:
+                raise InvalidInput(f"key {key!r:.80} never routed to {before!r:.80}", hint="use the page's own cursor")
+            return tx.all(ROUTES.format(earlier=EARLIER), self.tenant, key, limit, place[0])
+
+        return [Route(*row) for row in reversed(await self.workers.read(read))]
+
+    async def span(self, key: str) -> tuple[int, int]:
+        """When the key's first route began and when its last one ended, of a key whose session was deleted."""
+        found = await self.workers.read(lambda tx: tx.one(SPAN, self.tenant, key), Length.LOOK)
+        if found is None or found[0] is None:
+            raise NotFound(f"there is no session key {key!r}", key=key)
+        return (found[0], found[1] or found[0])
 
     async def of_session(self, session_id: str) -> list[Route]:
         """Every key that routes, or once routed, to a session."""

@@ -80,16 +80,24 @@ class Family(NamedTuple):
             rows = tx.all(f"{sql} AND status = ?2 ORDER BY number", session_no, status)
         return {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in rows}
 
-    def newest(self, tx: Tx, session_no: int) -> tuple[Children, int]:
-        """The newest children that fit a page, in the order they were made, and how many older ones are left out."""
-        newest = f"FROM {self.table} WHERE session_no = ?1 ORDER BY number DESC LIMIT ?2"
-        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, MOST_CHILDREN + 1)]
+    def newest(self, tx: Tx, session_no: int, *statuses: str) -> tuple[Children, int]:
+        """The newest children that fit a page, in the order they were made, and how many older ones are left out.
+
+        With statuses, only those that have one of them, looked up one by one: the others are not looked at.
+        """
+        places = [f" AND status = ?{number}" for number in range(3, len(statuses) + 3)] or [""]
+        there = [f"FROM {self.table} WHERE session_no = ?1{place}" for place in places]
+        each = [f"SELECT * FROM (SELECT * {one} ORDER BY number DESC LIMIT ?2) AS one" for one in there]
+        newest = f"FROM ({' UNION ALL '.join(each)}) AS found ORDER BY number DESC LIMIT ?2"
+        most = MOST_CHILDREN + 1
+        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, most, *statuses)]
         length = page_length(sizes, MOST_CHILDREN)
-        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length)
+        rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length, *statuses)
         shown = {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in reversed(rows)}
         if len(sizes) == length:
             return shown, 0
-        count = tx.one(f"SELECT count(*) FROM {self.table} WHERE session_no = ?1", session_no)
+        counts = [f"(SELECT count(*) {one})" for one in there]
+        count = tx.one(f"SELECT {' + '.join(counts)} WHERE ?2 > 0", session_no, most, *statuses)
         assert count is not None
         return shown, count[0] - length
 

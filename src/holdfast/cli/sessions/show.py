@@ -33,19 +33,26 @@ def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
         name: value for name, value in found["state"].items() if name not in {"sessionId", "version", "goals", "agents"}
     }
     click.echo(plain(shown.compact(state, 2000)))
-    for title, rows in (
-        ("open goals", [(goal["goalId"], f"{goal['status']}: {goal['description']}") for goal in found["goals"]]),
+    for title, kind, rows in (
+        (
+            "open goals",
+            "goals",
+            [(goal["goalId"], f"{goal['status']}: {goal['description']}") for goal in found["goals"]],
+        ),
         (
             "sub-agents at work",
+            "agents",
             [(each["agentId"], f"{each['type']}: {shown.compact(each['task'])}") for each in found["agents"]],
         ),
         (
             "unresolved effects",
+            "effects",
             [(each["callId"], f"{each['tool']}, started {each['startedAt']}") for each in found["effects"]],
         ),
     ):
         if rows:
-            shown.heading(title)
+            omitted = found.get(f"{kind}Omitted", 0)
+            shown.heading(f"{title}, and {omitted:,} older" if omitted else title)
             shown.pairs(rows)
     shown.heading(f"newest {len(found['events'])} of {found['session']['headSeq']} events")
     for event in found["events"]:

@@ -4,6 +4,7 @@ import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -104,7 +105,7 @@ def add_routes(routes: APIRouter) -> None:
         store: TenantStore, session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_TAIL)] = DEFAULT_TAIL
     ) -> Response:
         found = await store.resume(session_id, limit=limit)
-        children = Children(found.goals, found.agents)
+        children = Children(found.goals, found.agents, found.goals_omitted, found.agents_omitted)
         return json_answer(
             ResumeView(
                 session_row(found.session, document(found.session.metadata)),
@@ -115,6 +116,9 @@ def add_routes(routes: APIRouter) -> None:
                 [goal(each) for each in found.goals],
                 [agent(each) for each in found.agents],
                 [effect(each) for each in found.effects],
+                found.goals_omitted or UNSET,
+                found.agents_omitted or UNSET,
+                found.effects_omitted or UNSET,
             )
         )
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Raw, Struct, field
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from holdfast.gateway.wire.children import Effect, Goal, Snapshot, SubAgent
 from holdfast.gateway.wire.sessions import Action, SessionRow
@@ -124,9 +124,10 @@ class RouteView(Struct, rename="camel"):
 
 
 class KeyView(Struct, rename="camel"):
-    """A session key: the session it routes to now, and every one it ever did, oldest first.
+    """A session key: the session it routes to now, and the newest of those it ever did, oldest first.
 
-    `sessionId` is null if that session was deleted: the key's next use makes a new one.
+    `sessionId` is null if that session was deleted: the key's next use makes a new one. `cursor` is for the page of the
+    routes before these; null if there are none.
     """
 
     key: str
@@ -135,12 +136,14 @@ class KeyView(Struct, rename="camel"):
     metadata: Document
     created_at: Time
     updated_at: Time
+    cursor: str | None
 
 
 class ResumeView(Struct, rename="camel"):
     """All that a program needs to go on: `events` are the newest after the snapshot, `complete` says that none lacks.
 
-    Goals, agents and effects are those still open.
+    Goals, agents and effects are those still open; of more than 1,000 of a kind, or 4 MiB, the newest, and
+    `goalsOmitted`, `agentsOmitted` and `effectsOmitted` say how many are not shown.
     """
 
     session: SessionRow
@@ -151,3 +154,6 @@ class ResumeView(Struct, rename="camel"):
     goals: list[Goal]
     agents: list[SubAgent]
     effects: list[Effect]
+    goals_omitted: int | UnsetType = UNSET
+    agents_omitted: int | UnsetType = UNSET
+    effects_omitted: int | UnsetType = UNSET

@@ -1,0 +1,62 @@
+"""Clients of A2A that hang up while they wait: what only reads is ended, and nobody waits for it."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.a2a.harness import Client, running, tell
+from tests.gateway.process import PATIENCE
+from tests.gateway.test_readers_gone import Held, until
+
+from holdfast.store import Store
+from holdfast.store.readers import THREADS
+from holdfast.store.shares import Length
+
+READS = {
+    "ListTasks": ({}, "1.0"),
+    "GetTask": ({"id": "none"}, "1.0"),
+    "tasks/get": ({"id": "none"}, "0.3"),
+}
+HELD = [length for length in THREADS if length >= Length.PAGE]
+
+
+@asynccontextmanager
+async def reads_held(store: Store) -> AsyncIterator[None]:
+    """Reads of nobody's on all the threads but those for the shortest reads."""
+    holding = Held()
+    readers = [store.for_tenant(f"holder{n}").sessions.workers for n in range(len(HELD))]
+    tasks = [asyncio.ensure_future(each.read(holding, length)) for each, length in zip(readers, HELD, strict=True)]
+    await until(lambda: holding.begun == len(HELD))
+    try:
+        yield
+    finally:
+        holding.let_go.set()
+        await asyncio.gather(*tasks)
+
+
+def ask(client: Client, method: str, params: object, version: str) -> socket.socket:
+    """A connection on which a call was sent, and nothing is taken."""
+    body = json.dumps({"jsonrpc": "2.0", "id": "r", "method": method, "params": params}).encode()
+    host, port = client.url.removeprefix("http://").split(":")
+    head = f"POST /a2a HTTP/1.1\r\nHost: {host}\r\nA2A-Version: {version}\r\nContent-Type: application/json\r\n"
+    made = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    made.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return made
+
+
+@pytest.mark.parametrize("method", READS)
+async def test_a_read_whose_client_has_gone_is_ended(store: Store, method: str) -> None:
+    readers = store._machinery.readers
+    async with running(store, tell) as client:
+        await client.send("hello")
+        async with reads_held(store):
+            asking = [ask(client, method, *READS[method]) for _ in range(5)]
+            await until(lambda: readers.waiting >= 5)
+            for each in asking[1:]:
+                each.close()
+            await until(lambda: readers.waiting <= 1)
+        with asking[0] as patient:
+            assert b'"jsonrpc"' in await asyncio.to_thread(patient.recv, 65536)
