@@ -18,7 +18,8 @@ from psycopg import sql
 from holdfast.core import TimeOrderedIds, strict_json
 from holdfast.core.errors import Corrupt, InvalidInput, InvalidJson, SchemaUnknown
 from holdfast.store.migrations import migrate, newest, version_of
-from holdfast.store.postgres.connection import Connection, connect, explain
+from holdfast.store.postgres.connection import connect, explain
+from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.transaction import PostgresTx
 
 FORMAT = "holdfast-postgres-backup"

@@ -3,7 +3,6 @@
 import hashlib
 import re
 from functools import cache, lru_cache
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -21,17 +20,11 @@ from holdfast.core.errors import (
     StoreUnavailable,
 )
 from holdfast.store.engine import READ_SECONDS
+from holdfast.store.postgres.server import Connection
 
 ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
 OLDEST_SERVER = 130000
 LOCK_WAIT = "10s"
-
-
-class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection to a store's server."""
-
-    history = ""
-    """The history of transaction ids that it sees; see `epochs`."""
 
 
 def connect(url: str, *, read_only: bool = False) -> Connection:

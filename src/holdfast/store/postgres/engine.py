@@ -83,11 +83,11 @@ class PostgresEngine:
         """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        return PostgresWriter(self._epochs, lambda: connect(self._url))
+        return PostgresWriter(self._epochs.entering(lambda: connect(self._url)))
 
     def reader(self) -> Reader:
         """A new connection for reads."""
-        return PostgresReader(self._epochs, lambda: connect(self._url, read_only=True))
+        return PostgresReader(self._epochs.entering(lambda: connect(self._url, read_only=True)))
 
     def moment(self) -> str | None:
         """Only the server can tell."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.core import IdSource
-from holdfast.store.postgres.connection import Connection, lock_number
-from holdfast.store.postgres.server import identity
+from holdfast.store.postgres.connection import lock_number
+from holdfast.store.postgres.server import Connection, identity
 
 LOCK = lock_number("epoch")
 LOOK = """
@@ -55,18 +55,17 @@ class Look(NamedTuple):
 
 
 class Epochs:
-    """The epoch of one open store, as its connections find it."""
+    """Tells each connection of one open store its history."""
 
     def __init__(self, ids: IdSource, *, read_only: bool = False) -> None:
         self._ids = ids
         self._read_only = read_only
-        self._history: str | None = None
 
     def enter(self, connection: Connection) -> Connection:
         """The connection, which now knows its history; in a new place, an epoch begins."""
         found = _look(connection)
         known = found.is_known or self._read_only
-        connection.history = self._history = (found.history or "") if known else self._begin(connection)
+        connection.history = (found.history or "") if known else self._begin(connection)
         return connection
 
     def entering(self, connect: Callable[[], Connection]) -> Callable[[], Connection]:
@@ -81,10 +80,6 @@ class Epochs:
                 raise
 
         return enter
-
-    def is_over(self, connection: Connection) -> bool:
-        """Whether a connection that was made later is in another history."""
-        return connection.history != self._history
 
     def _begin(self, connection: Connection) -> str:
         with connection.transaction():

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import psycopg
 
-from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.server import Connection
 
 CHANNEL = "holdfast"
 RETRY_SECONDS = 1.0

@@ -14,7 +14,7 @@ OLDEST_SERVER = 130000
 IDENTITY = """
     SELECT (SELECT system_identifier::text FROM pg_control_system()),
       ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint"""
-"""A primary's system identifier and the timeline that it writes; the control file tells that only after a checkpoint."""
+"""A primary's system identifier and the timeline that it writes; the control file has that only after a checkpoint."""
 LOOK = """
     SELECT current_setting('server_version'), pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
       current_setting('fsync'), current_setting('full_page_writes'), current_setting('server_encoding'),
@@ -23,7 +23,12 @@ LOOK = """
         ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END"""
 """Columns of a `Look`: one trip for all that is checked."""
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection to a store's server."""
+
+    history = ""
+    """The history of transaction ids that it sees; see `epochs`."""
 
 
 class ServerIdentity(NamedTuple):

@@ -16,14 +16,13 @@ from holdfast.core import HoldfastError
 from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
 from holdfast.store.postgres.connection import (
     ERRORS,
-    Connection,
     dollars,
     explain,
     lock_number,
     together,
     was_refused,
 )
-from holdfast.store.postgres.epochs import Epochs
+from holdfast.store.postgres.server import Connection
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
@@ -95,10 +94,9 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
-        self._epochs = epochs
-        self._connect = epochs.entering(connect)
-        self._connection = self._connect()
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection = connect()
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
 
     @property
@@ -110,8 +108,6 @@ class PostgresWriter:
         """Open a transaction and take the advisory locks, in one order for everybody, before anything is read."""
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
-        if self._epochs.is_over(self._connection):
-            raise psycopg.OperationalError("the store has another server now")
         if not cautious:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
@@ -216,17 +212,14 @@ class PostgresReader:
 
     errors = ERRORS
 
-    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
-        self._epochs = epochs
-        self._connect = epochs.entering(connect)
-        self._connection = self._connect()
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection = connect()
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         """Run `fn` over one consistent, read-only view of the store."""
         self._settle()
-        if self._epochs.is_over(self._connection):
-            self._connection.close()
         if self._connection.closed:
             self._connection = self._connect()
         try:
