@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,9 +50,12 @@ class Cluster:
         return self.database(name)
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it is a primary."""
         options = f"{SETTINGS} -p {self.port} -k {self.folder.parent}"
         program("pg_ctl", "-D", self.folder, "-l", self.folder / "log", "-w", "-o", options, "start")
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            while connection.execute("SELECT pg_is_in_recovery()").fetchall() != [(False,)]:
+                time.sleep(0.01)
 
     def crash(self) -> None:
         """End every process of the server at once; nothing more is written."""

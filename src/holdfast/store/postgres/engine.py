@@ -97,12 +97,12 @@ class PostgresEngine:
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
         with _told():
-            return PostgresWriter(self._epochs, self._connect_to_write, lambda: self._refusal)
+            return PostgresWriter(self._epochs.entering(self._connect_to_write), lambda: self._refusal)
 
     def reader(self) -> Reader:
         """A new connection for reads."""
         with _told():
-            return PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
+            return PostgresReader(self._epochs.entering(lambda: self._database.connect(read_only=True)))
 
     def _connect_to_write(self) -> Connection:
         connection = self._database.connect()
@@ -152,7 +152,7 @@ class PostgresEngine:
         try:
             with self._asking:
                 if self._figures is None:
-                    self._figures = PostgresReader(self._epochs, lambda: self._database.connect(read_only=True))
+                    self._figures = PostgresReader(lambda: self._database.connect(read_only=True))
                 size, held = self._figures.snapshot(lambda tx: tx.one(FIGURES), lambda: False)
         except psycopg.Error as error:
             raise explain(error) from error

@@ -17,12 +17,13 @@ from holdfast.store.postgres.server import Connection, identity
 LOCK = lock_number("epoch")
 LOOK = """
     SELECT d.oid::bigint, 'transcript_events'::regclass::oid::bigint,
-      coalesce(greatest(e.epoch, (SELECT max(epoch) FROM transcript_events)), 0),
+      coalesce(greatest(e.epoch, (SELECT max(epoch) FROM transcript_events), w.epoch), 0), w.epoch = e.epoch,
       e.history, e.system, e.timeline, e.database, e.relation,
       EXISTS (
         SELECT 1 FROM transcript_events
         WHERE epoch = newest_epoch() AND xid >= pg_snapshot_xmax(pg_current_snapshot()))
-    FROM pg_database d LEFT JOIN (SELECT * FROM epochs ORDER BY epoch DESC LIMIT 1) e ON true
+    FROM pg_database d CROSS JOIN (SELECT pg_sequence_last_value('epoch_number'::regclass) AS epoch) w
+    LEFT JOIN (SELECT * FROM epochs ORDER BY epoch DESC LIMIT 1) e ON true
     WHERE d.datname = current_database()"""
 BEGIN = """
     INSERT INTO epochs (epoch, history, system, timeline, database, relation, created_at)
@@ -43,6 +44,8 @@ class Look(NamedTuple):
 
     here: Place
     epoch: int
+    written: bool
+    """Whether what is written now belongs to it."""
     history: str | None
     place: Place
     ahead: bool
@@ -51,22 +54,21 @@ class Look(NamedTuple):
     @property
     def is_known(self) -> bool:
         """Whether the newest epoch goes on here."""
-        return self.place == self.here and not self.ahead
+        return self.place == self.here and self.written and not self.ahead
 
 
 class Epochs:
-    """The epoch of one open store, as its connections find it."""
+    """Tells each connection of one open store its history."""
 
     def __init__(self, ids: IdSource, *, read_only: bool = False) -> None:
         self._ids = ids
         self._read_only = read_only
-        self._history: str | None = None
 
     def enter(self, connection: Connection) -> Connection:
         """The connection, which now knows its history; in a new place, an epoch begins."""
         found = _look(connection)
         known = found.is_known or self._read_only
-        connection.history = self._history = (found.history or "") if known else self._begin(connection)
+        connection.history = (found.history or "") if known else self._begin(connection)
         return connection
 
     def entering(self, connect: Callable[[], Connection]) -> Callable[[], Connection]:
@@ -82,10 +84,6 @@ class Epochs:
 
         return enter
 
-    def is_over(self, connection: Connection) -> bool:
-        """Whether a connection that was made later is in another history."""
-        return connection.history != self._history
-
     def _begin(self, connection: Connection) -> str:
         with connection.transaction():
             connection.execute("SET TRANSACTION READ WRITE")
@@ -97,7 +95,9 @@ class Epochs:
             connection.execute("LOCK TABLE transcript_events IN SHARE ROW EXCLUSIVE MODE")
             first = found.history is None and found.epoch <= 1 and not found.ahead
             history = "" if first else f"-{self._ids()}"
-            connection.execute(BEGIN, (1 if first else found.epoch + 1, history, *found.here))
+            number = 1 if first else found.epoch + 1
+            connection.execute(BEGIN, (number, history, *found.here))
+            connection.execute("SELECT setval('epoch_number', $1)", (number,))
             return history
 
 
@@ -105,5 +105,5 @@ def _look(connection: Connection) -> Look:
     server = identity(connection)
     row = connection.execute(LOOK).fetchone()
     assert row is not None
-    database, relation, epoch, history, *place, ahead = row
-    return Look(Place(*server, database, relation), epoch, history, Place(*place), ahead)
+    database, relation, epoch, written, history, *place, ahead = row
+    return Look(Place(*server, database, relation), epoch, bool(written), history, Place(*place), ahead)

@@ -24,13 +24,11 @@ LOOK = """
 """Columns of a `Look`: one trip for all that is checked."""
 
 
-
 class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection to a store's server."""
 
     history = ""
     """The history of transaction ids that it sees; see `epochs`."""
-
 
 
 class ServerIdentity(NamedTuple):

@@ -30,7 +30,6 @@ from holdfast.store.postgres.connection import (
     together,
     was_refused,
 )
-from holdfast.store.postgres.epochs import Epochs
 from holdfast.store.postgres.server import Connection
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
@@ -133,14 +132,11 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(
-        self, epochs: Epochs, connect: Callable[[], Connection], refusal: Callable[[], HoldfastError | None]
-    ) -> None:
-        self._epochs = epochs
-        self._connect = epochs.entering(connect)
+    def __init__(self, connect: Callable[[], Connection], refusal: Callable[[], HoldfastError | None]) -> None:
+        self._connect = connect
         self._refusal = refusal
         self._warnings: list[str] = []
-        self._connection = self._listened_to(self._connect())
+        self._connection = self._listened_to(connect())
         self._tx = PostgresTx(self._connection)
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
 
@@ -159,8 +155,6 @@ class PostgresWriter:
             raise copy.copy(refusal)
         if self._connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
-        if self._epochs.is_over(self._connection):
-            raise psycopg.OperationalError("the store has another server now")
         if not cautious:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
@@ -292,17 +286,14 @@ class PostgresReader:
 
     errors = ERRORS
 
-    def __init__(self, epochs: Epochs, connect: Callable[[], Connection]) -> None:
-        self._epochs = epochs
-        self._connect = epochs.entering(connect)
-        self._connection = self._connect()
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection = connect()
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         """Run `fn` over one consistent, read-only view of the store."""
         self._settle()
-        if self._epochs.is_over(self._connection):
-            self._connection.close()
         if self._connection.closed:
             self._connection = self._connect()
         try:
