@@ -6,14 +6,16 @@ PostgreSQL's indexes take entries of at most 2,704 bytes, so names that are in o
 
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.material import said
+from tests.support.material import numbered, said
+from tests.support.steps import run
 
-from holdfast.core.errors import HoldfastError, InvalidInput
+from holdfast.core.errors import BadArchive, HoldfastError, InvalidInput
 from holdfast.core.ids import MAX_NAME_LENGTH, MAX_NAMES_BYTES
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.push_configs import StoredPushConfig
@@ -121,3 +123,19 @@ async def test_a_tenants_name_and_its_longest_names_fit_together(postgres_url: s
         await store.append("s", [NewEvent("note", {})])
         for seed, write in enumerate(WRITES.values()):
             await write(store, text(LONG, seed=2 * seed), text(MAX_NAMES_BYTES // 4 - LONG, seed=2 * seed + 1))
+
+
+async def test_names_that_do_not_fit_an_index_are_refused_before_anything_is_imported(
+    sqlite_url: str, store: Store, tmp_path: Path
+) -> None:
+    """By either engine: an earlier version kept such a memory in a SQLite store."""
+    async with await open_store(f"{sqlite_url}.other") as source:
+        await source.append("s", numbered(1))
+        await source.memories.put("n", "k", 1)
+        await run(source, "UPDATE memories SET namespace = ?1, key = ?2", "\N{EURO SIGN}" * 512, "\N{EURO SIGN}" * 512)
+        assert (await source.memories.list("\N{EURO SIGN}" * 512)).memories
+        await source.exporting.archive(tmp_path / "archive")
+    there = store.for_tenant("there")
+    with pytest.raises(BadArchive):
+        await there.importing.archive(tmp_path / "archive")
+    assert (await there.sessions.list()).sessions == []

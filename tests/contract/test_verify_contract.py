@@ -1,12 +1,13 @@
 """What verification sees when somebody changes a store by hand; and what it cannot see, named one by one."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 from tests.contract.test_retries_contract import WRITES
 from tests.support.changes import assert_verified
 from tests.support.material import numbered
-from tests.support.steps import run
+from tests.support.steps import rows, run
 
 from holdfast.store import NewEvent, Store
 
@@ -87,6 +88,19 @@ async def test_keys_are_sealed_in_forks_from_the_fork_on_and_in_whole_by_every_w
     assert "idempotency keys" in await problem(store, "t")
 
 
+async def test_what_an_earlier_version_appends_beside_this_one_is_not_taken_for_damage(store: Store) -> None:
+    """It does not know of the seal, and leaves it as it was."""
+    await store.append("s", [NewEvent("note", {}, idempotency_key="k1")])
+    seal = (await rows(store, "SELECT key_seal FROM sessions"))[0][0]
+    await store.append("s", [NewEvent("note", {}, idempotency_key="k2")])
+    await run(store, "UPDATE sessions SET key_seal = ?1", seal)
+    await assert_verified(store, "s")
+    await store.append("s", [NewEvent("note", {}, idempotency_key="k3")])
+    await assert_verified(store, "s")
+    await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'k3'")
+    assert "idempotency keys" in await problem(store)
+
+
 @pytest.mark.parametrize("table", ["session_tags", "tasks", "attachment_uses"])
 async def test_rows_that_went_to_another_tenant_are_seen(store: Store, table: str) -> None:
     for write in WRITES.values():
@@ -103,3 +117,16 @@ async def test_sessions_of_an_earlier_version_are_sealed_from_their_next_event_o
     await assert_verified(store, "s")
     await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'new'")
     assert "idempotency keys" in await problem(store)
+
+
+async def test_the_keys_and_erasures_of_an_import_are_those_of_its_archive(store: Store, tmp_path: Path) -> None:
+    await store.append("s", [NewEvent("note", {}, idempotency_key="k1"), *numbered(2, 3)])
+    await store.erasure.erase("s", [2], reason="they asked")
+    await store.exporting.archive(tmp_path / "archive")
+    there = store.for_tenant("there")
+    await there.importing.archive(tmp_path / "archive")
+    await assert_verified(there, "s")
+    await there.append("s", [NewEvent("note", {}, idempotency_key="k2")])
+    await assert_verified(there, "s")
+    await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'k1'")
+    assert "idempotency keys" in await problem(there)

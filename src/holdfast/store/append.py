@@ -124,8 +124,8 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
 
 def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
-    session_no, seq, prev, _, seal_of_keys = head
-    seal_of_keys = seal_of_keys or key_seal.begin(seq + 1)
+    session_no, seq, prev, _, stored = head
+    first, _, keys = key_seal.at_head(stored, seq)
     size = 0
     rows: list[tuple[Any, ...]] = []
     identities: list[tuple[Any, ...]] = []
@@ -137,10 +137,11 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         rows.append((session_no, seq, created_at, event_id, prev, payload))
         identities.append((session_no, seq, event_id, kind, parent_id, key))
         seqs[event_id] = seq
-        seal_of_keys = key_seal.carry_on(seal_of_keys, seq, key)
+        keys = key_seal.with_key(keys, seq, key)
         size += len(payload)
         tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
-    advance = (session_no, seq, prev, events[-1].created_at, size, seal_of_keys)
+    sealed = key_seal.KeySeal(first, seq, keys).stored()
+    advance = (session_no, seq, prev, events[-1].created_at, size, sealed)
     if len(rows) == 1:
         tx.run_together((INSERT_EVENT, rows[0]), (INSERT_IDENTITY, identities[0]), (ADVANCE, advance))
     else:

@@ -21,6 +21,7 @@ from holdfast.store.attachments import Attachments, is_whole
 from holdfast.store.bodies import check_body
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.exporting import Told
+from holdfast.store.key_seal import KeySeal
 from holdfast.store.keys import find as find_key
 from holdfast.store.keys import route, was_left_since
 from holdfast.store.memory_rows import Name
@@ -161,10 +162,10 @@ class Importing(Part):
                 tx, self.tenant, header.session_id, holder, header.created_at, copied_seq=header.head_seq
             ),
         )
-        projection, seal = Projection(), key_seal.begin(1)
+        projection, seal = Projection(), key_seal.before(1)
         async with arrivals.holding(self.workers, arrival, self.tenant):
             while page := await asyncio.to_thread(_take, session.events, projection):
-                seal = key_seal.of_events(seal, page)
+                seal = seal.with_events(page)
                 await self.write(
                     header.session_id,
                     lambda tx, page=page: _insert(tx, arrival, page),  # type: ignore[misc]
@@ -172,7 +173,7 @@ class Importing(Part):
                 )
             return await self._show(header, arrival, projection, seal)
 
-    async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection, seal: bytes) -> list[str]:
+    async def _show(self, header: SessionHeader, arrival: Arrival, projection: Projection, seal: KeySeal) -> list[str]:
         now = self.clock.now()
 
         def write(tx: Tx) -> list[str]:
@@ -186,7 +187,7 @@ class Importing(Part):
                 if not is_whole(tx, self.tenant, digest):
                     raise Conflict(f"the bytes of attachment {digest} are not here any more", hint="import again")
             write_rows(tx, self.tenant, arrival.session_no, projection)
-            tx.run(SET_ROW, arrival.session_no, header.created_at, seal)
+            tx.run(SET_ROW, arrival.session_no, header.created_at, seal.stored())
             arrivals.show(tx, arrival, header.head_seq, header.head_hash, header.updated_at)
             return self._route(tx, header, arrival.session_no, now)
 

@@ -1,41 +1,57 @@
 """The seal of a session's idempotency keys: one hash over all of them and where they are.
 
-Keys are not part of the log's own chain, so that an archive may carry a log without them. But a key that is changed
-lets a retry write twice, so the session's row has a hash of them that every append carries on, and `verify` derives
-again. It says from which event on it counts: a session of an earlier version, or a fork, is sealed from its next event.
+Keys are not part of the log's own chain. But a key that is changed lets a retry write twice, so the session's row has a
+hash of them that every append carries on, and `verify` derives again. It says which events it counts: a session of an
+earlier version, or a fork, is sealed from its next event on, and so is one to which an earlier version has appended.
 """
 
 import hashlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from holdfast.core import Event
 from holdfast.core.chain import GENESIS
 
-PLACE = 8
+SEQ = 8
 """Bytes of a seq."""
 
 
-def begin(first_seq: int) -> bytes:
-    """The seal of no keys yet, of a log that is sealed from this event on."""
-    return first_seq.to_bytes(PLACE) + GENESIS
+class KeySeal(NamedTuple):
+    """The hash of the keys of the events from the first to the last that it counts."""
 
+    first: int
+    last: int
+    hash: bytes = GENESIS
 
-def first_of(seal: bytes) -> int:
-    """The first event that a seal counts."""
-    return int.from_bytes(seal[:PLACE])
+    def stored(self) -> bytes:
+        """As the session's row has it."""
+        return self.first.to_bytes(SEQ) + self.last.to_bytes(SEQ) + self.hash
 
-
-def carry_on(seal: bytes, seq: int, key: str | None) -> bytes:
-    """The seal with the next event's key, if it has one."""
-    if key is None:
+    def with_events(self, events: Iterable[Event]) -> "KeySeal":
+        """The seal that counts the next events too; those before its first are none of its own."""
+        seal = self
+        for event in events:
+            if event.seq >= seal.first:
+                seal = KeySeal(seal.first, event.seq, with_key(seal.hash, event.seq, event.idempotency_key))
         return seal
-    return seal[:PLACE] + hashlib.sha256(seal[PLACE:] + seq.to_bytes(PLACE) + key.encode()).digest()
 
 
-def of_events(seal: bytes, events: Iterable[Event]) -> bytes:
-    """The seal with the keys of the next events that it counts."""
-    first = first_of(seal)
-    for event in events:
-        if event.seq >= first:
-            seal = carry_on(seal, event.seq, event.idempotency_key)
-    return seal
+def read(stored: bytes) -> KeySeal:
+    """The seal of a session's row."""
+    return KeySeal(int.from_bytes(stored[:SEQ]), int.from_bytes(stored[SEQ : 2 * SEQ]), stored[2 * SEQ :])
+
+
+def before(seq: int) -> KeySeal:
+    """A seal that counts nothing yet, and this event next."""
+    return KeySeal(seq, seq - 1)
+
+
+def at_head(stored: bytes | None, head_seq: int) -> KeySeal:
+    """The seal to carry on after this head; a new one if there is none, or something was appended without it."""
+    found = None if stored is None else read(stored)
+    return found if found is not None and found.last == head_seq else before(head_seq + 1)
+
+
+def with_key(hash: bytes, seq: int, key: str | None) -> bytes:
+    """The hash with the next event's key, if it has one."""
+    return hash if key is None else hashlib.sha256(hash + seq.to_bytes(SEQ) + key.encode()).digest()

@@ -10,6 +10,7 @@ from holdfast.core import Event, types
 from holdfast.core.errors import Corrupt
 from holdfast.store import key_seal
 from holdfast.store.engine import Tx
+from holdfast.store.key_seal import KeySeal
 from holdfast.store.reading import Head
 
 SAID_AGAIN = "saidAgain"
@@ -25,12 +26,17 @@ class LogCheck:
         self._named: set[int] = set()
         self._unknown: set[int] = set()
         """Events that said what was erased, and were erased themselves, by versions that did not say it again."""
-        self._seal: bytes | None = None
+        self._seal: KeySeal | None = None
+        self._sealed = 0
+        """The last event that the session's own seal counts."""
 
     def begin(self, head: Head) -> None:
         """Be told of the log's head, before its next events are seen."""
-        if self._seal is None and head.key_seal is not None:
-            self._seal = key_seal.begin(key_seal.first_of(head.key_seal))
+        if head.key_seal is not None:
+            found = key_seal.read(head.key_seal)
+            self._sealed = found.last
+            if self._seal is None or self._seal.first != found.first:
+                self._seal = key_seal.before(found.first)
 
     def see(self, events: Sequence[Event]) -> None:
         """Take the next events into account."""
@@ -40,7 +46,7 @@ class LogCheck:
             if event.type == types.EVENTS_ERASED:
                 self._take(event)
         if self._seal is not None:
-            self._seal = key_seal.of_events(self._seal, events)
+            self._seal = self._seal.with_events(event for event in events if event.seq <= self._sealed)
 
     def _take(self, event: Event) -> None:
         if event.erased is not None:
@@ -59,5 +65,5 @@ class LogCheck:
         for seq in sorted(self._erased - self._named):
             if seq > known:
                 raise Corrupt(f"event {seq} was erased, and no event says so", seq=seq)
-        if head.key_seal is not None and self._seal != head.key_seal:
+        if self._seal is not None and self._seal.stored() != head.key_seal:
             raise Corrupt("the session's idempotency keys are not those that were written")
