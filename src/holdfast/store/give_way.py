@@ -19,7 +19,11 @@ class Progress(Protocol):
     """What can be seen of a lane."""
 
     waiting: int
-    commits: int
+
+    @property
+    def commits(self) -> int:
+        """How many transactions it has committed."""
+        ...
 
 
 class GiveWay:

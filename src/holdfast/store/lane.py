@@ -118,7 +118,10 @@ class Lane:
                     self._in_hand = []
                     self._rest(idle=False)
                     self._do_one_chore_in_a_while()
-                self._rescue.try_suspect()
+                if self._rescue.suspects:
+                    self._in_hand = [self._rescue.suspects[0]]
+                    self._rescue.try_suspect()
+                    self._in_hand = []
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self._groups.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")

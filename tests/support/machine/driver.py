@@ -75,7 +75,7 @@ async def side(url: str) -> AsyncIterator[Side]:
     """A store that breaks where it is told to, without chores."""
     clock, faults, numbers = StepClock(), Faults(), count(1)
     machinery = await asyncio.to_thread(
-        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False)  # type: ignore[arg-type]
+        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False)
     )
     store = Store(machinery, "default", clock, lambda: f"{next(numbers):026}")
     try:
