@@ -217,7 +217,7 @@ class Lane:
         except Freed:
             pass  # the next look tries it again
         except Lost:
-            with contextlib.suppress(*self._writer.errors):
+            with contextlib.suppress(HoldfastError, *self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
     def _next_batch(self, pending: deque[Write]) -> list[Write]:

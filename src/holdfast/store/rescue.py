@@ -89,7 +89,7 @@ class Rescue:
         while not self._is_closing() or pause < 0.5:
             try:
                 writer.reconnect()
-            except writer.errors as failure:
+            except (HoldfastError, *writer.errors) as failure:  # also a server that is there and not good enough
                 error = failure
                 if time.monotonic() > deadline:
                     break
