@@ -86,10 +86,11 @@ class Rescue:
         deadline = time.monotonic() + RECONNECT_SECONDS
         pause = 0.05
         writer, error = self._groups.writer, lost.error
+        failures: tuple[type[Exception], ...] = (HoldfastError, *writer.errors)  # also a server that is not good enough
         while not self._is_closing() or pause < 0.5:
             try:
                 writer.reconnect()
-            except (HoldfastError, *writer.errors) as failure:  # also a server that is there and not good enough
+            except failures as failure:
                 error = failure
                 if time.monotonic() > deadline:
                     break
