@@ -62,7 +62,7 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 	@$(BIN)/python -m bench $(ARGS)
 	@$(if $(ARGS),true,$(BIN)/python -m bench.growth)
 
-chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "proofs")
+chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs")
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 serve: $(STAMP)/run   ## a gateway on port 9000

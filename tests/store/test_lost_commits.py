@@ -14,7 +14,7 @@ from tests.support.commit_proxy import CommitProxy, Moment, proxy_before
 from tests.support.material import numbered, values
 from tests.support.opening import store_with
 
-from holdfast.core.errors import OutcomeUnknown, SessionGone, StaleWriter, StoreUnavailable
+from holdfast.core.errors import EngineRefused, OutcomeUnknown, SessionGone, StaleWriter, StoreUnavailable
 from holdfast.store import Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.part import session_lock
@@ -209,3 +209,23 @@ async def test_writes_of_one_lane_go_on_beside_one_that_is_tried_again(store: St
     with pytest.raises(StoreUnavailable):
         await poison
     assert len(await values(store, "s")) == 5
+
+
+async def test_a_server_that_is_refused_when_it_comes_back_is_tried_again(store: Store, proxy: CommitProxy) -> None:
+    """For a while after a failover the old address may be a server that we refuse."""
+    refused: list[int] = []
+    for lane in store.lanes:
+        writer: Any = lane._writer
+
+        def connect(real: Callable[[], Any] = writer._connect) -> Any:
+            if len(refused) < 2:
+                refused.append(1)
+                raise EngineRefused("the server is a read replica")
+            return real()
+
+        writer._connect = connect
+    proxy.lose(Moment.AFTER)
+    await store.append("s", numbered(1))
+    assert len(refused) == 2
+    assert await values(store, "s") == [{"n": 1}]
+    assert store.failure is None

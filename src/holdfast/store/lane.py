@@ -126,7 +126,10 @@ class Lane:
                     if self._may_rest(time.monotonic() - began, pending):
                         self._rest(idle=False)
                         self._do_one_chore_in_a_while()
-                self._rescue.try_suspect()
+                if self._rescue.suspects:
+                    self._in_hand = [self._rescue.suspects[0]]
+                    self._rescue.try_suspect()
+                    self._in_hand = []
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
             self._groups.failure = self.failure or StoreFailed(f"a lane of the store died: {error!r}")
@@ -227,7 +230,7 @@ class Lane:
         except Freed:
             pass  # the next look tries it again
         except Lost:
-            with contextlib.suppress(*self._writer.errors):
+            with contextlib.suppress(HoldfastError, *self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
     def _next_batch(self, pending: deque[Write]) -> list[Write]:

@@ -16,6 +16,8 @@ RECONNECT_SECONDS = 10.0
 MAX_LOSSES = 3
 """How often a write may lose its connection alone."""
 
+STOOD_STILL = "this process stood still in the middle of the write, and others could not wait for it"
+
 
 class Rescue:
     """Runs writes again for one lane; `settle` answers those that have come to their end."""
@@ -41,7 +43,7 @@ class Rescue:
             return
         if lost.frozen:
             for write in batch:
-                write.fail(StoreUnavailable("this process stood still in the middle of the write; others went on"))
+                write.fail(StoreUnavailable(STOOD_STILL))
             self._settle(batch)
         else:
             self.run_each(batch)
@@ -67,7 +69,8 @@ class Rescue:
                 if write.losses < MAX_LOSSES and not lost.frozen:
                     self.suspects.append(write)
                     return loss
-                write.fail(StoreUnavailable(f"the connection was lost each time that this was written: {lost}"))
+                text = f"the connection was lost each time that this was written: {lost}"
+                write.fail(StoreUnavailable(STOOD_STILL if lost.frozen else text))
             except Freed as freed:
                 write.fail(groups.writer.explain(freed.error))
             except HoldfastError as refusal:
@@ -83,10 +86,11 @@ class Rescue:
         deadline = time.monotonic() + RECONNECT_SECONDS
         pause = 0.05
         writer, error = self._groups.writer, lost.error
+        failures: tuple[type[Exception], ...] = (HoldfastError, *writer.errors)  # also a server that is not good enough
         while not self._is_closing() or pause < 0.5:
             try:
                 writer.reconnect()
-            except writer.errors as failure:
+            except failures as failure:
                 error = failure
                 if time.monotonic() > deadline:
                     break

@@ -75,7 +75,7 @@ async def side(url: str) -> AsyncIterator[Side]:
     """A store that breaks where it is told to, without chores."""
     clock, faults, numbers = StepClock(), Faults(), count(1)
     machinery = await asyncio.to_thread(
-        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False)  # type: ignore[arg-type]
+        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False)
     )
     store = Store(machinery, "default", clock, lambda: f"{next(numbers):026}")
     try:
@@ -90,8 +90,9 @@ async def run_machine(
 ) -> Run:
     """So many steps on each of the stores, a round at a time; ends with the first round that is wrong."""
     run = Run()
-    group.MAX_SECONDS = 60.0  # a group is not cut by the clock: both engines have the same
     async with AsyncExitStack() as stack:
+        stack.callback(setattr, group, "MAX_SECONDS", group.MAX_SECONDS)
+        group.MAX_SECONDS = 60.0  # a group is not cut by the clock: both engines have the same
         sides = [await stack.enter_async_context(side(url)) for url in urls]
         while run.steps < steps * len(sides) and not run.wrong:
             await _round(sides, run, seed, min(ROUND, steps - run.steps // len(sides)))

@@ -159,8 +159,8 @@ class PostgresWriter:
             self._pipeline = self._connection.pipeline()
             self._pipeline.__enter__()
         self._warnings.clear()
-        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self._tx = PostgresTx(self._connection)
+        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         if locks:
             self._connection.execute(dollars(LOCK), (sorted({lock_number(name) for name in locks}),))
         return self._tx
