@@ -42,8 +42,9 @@ class Turn:
     `text` is the message's text parts, one per line: empty for a message that is only a file. `workspace` is the
     folder that the agent may write in. `store`, `session_id` and `lease` are for agents that keep more: whatever is
     written through this view of the store is refused once another process has taken the conversation over.
-    `interrupted` says that the turn was begun before, by a process that died or stopped in it. `metadata` and `extensions` are the message's;
-    `request_metadata` came beside it, and `accepted_output_modes` are the media types that the client can take.
+    `interrupted` says that the turn was begun before, by a process that died or stopped in it. `metadata` and
+    `extensions` are the message's; `request_metadata` came beside it, and `accepted_output_modes` are the media types
+    that the client can take.
     """
 
     context_id: str
