@@ -125,7 +125,7 @@ def pauses(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     wrong. With `--faults` so many of them, else until the time is up."""
     end = None if options.faults else time.monotonic() + options.minutes * 60
     left = options.faults or sys.maxsize
-    done, number = 0, 0
+    done, number, first = 0, 0, seed
     with running_server() as server:
         while left and (end is None or time.monotonic() < end):
             number += 1
@@ -141,7 +141,8 @@ def pauses(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
             if outcome.wrong:
                 return outcome.wrong
             seed = next_seed(seed)
-    say(f"{done} faults in all")
+    share = f"--faults {options.faults}" if options.faults else f"--minutes {options.minutes:g}"
+    say(f'{done} faults in all, holdfast {__version__}: make chaos ARGS="pauses {share} --seed {first}"')
     return []
 
 

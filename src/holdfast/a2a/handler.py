@@ -40,10 +40,11 @@ class Turn:
     """A message to answer, and all that was said before it in the same conversation, oldest first.
 
     `text` is the message's text parts, one per line: empty for a message that is only a file. `workspace` is the
-    folder that the agent may write in. `session_id` and `lease` are for agents that keep more in the store: what is
-    written with the lease is refused once another process has taken the conversation over. `interrupted` says that
-    the turn was begun before, by a process that died in it. `metadata` and `extensions` are the message's;
-    `request_metadata` came beside it, and `accepted_output_modes` are the media types that the client can take.
+    folder that the agent may write in. `store`, `session_id` and `lease` are for agents that keep more: whatever is
+    written through this view of the store is refused once another process has taken the conversation over.
+    `interrupted` says that the turn was begun before, by a process that died or stopped in it. `metadata` and
+    `extensions` are the message's; `request_metadata` came beside it, and `accepted_output_modes` are the media types
+    that the client can take.
     """
 
     context_id: str

@@ -286,8 +286,8 @@ class TurnRunner:
             await self._give_back(task)
 
     async def _give_back(self, task: Task) -> None:
-        """Leave a task to whoever takes it, if it is still ours: try for as long as that takes, or, if the server stops,
-        for a moment; what is still ours then is found when it has gone."""
+        """Leave a task to whoever takes it, if it is still ours: for as long as that takes, or for a moment if the
+        server stops; what is still ours then is found when it has gone."""
         try:
             async with asyncio.timeout(SECONDS_TO_GIVE_BACK if self._stopping.is_set() else None):
                 await until_written(lambda: self._store.tasks.give_back(task, self._owner))
