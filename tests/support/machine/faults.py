@@ -94,6 +94,10 @@ class BrokenTx:
         self.inner.recorded = value
 
     @property
+    def history(self) -> str:
+        return self.inner.history
+
+    @property
     def changed(self) -> bool:
         return self.inner.changed
 
