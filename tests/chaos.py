@@ -267,14 +267,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
-    with tempfile.TemporaryDirectory(prefix="holdfast-chaos-", dir=in_memory()) as root:
-        try:
-            found = RUNS[options.what](options, Path(root), seed)
-        except AssertionError as violation:
-            found = [str(violation)]
+    root = Path(tempfile.mkdtemp(prefix="holdfast-chaos-", dir=in_memory()))
+    try:
+        found = RUNS[options.what](options, root, seed)
+    except AssertionError as violation:
+        found = [str(violation)]
     if found:
         say("VIOLATED: " + "; ".join(found[:10]))
+        say(f"what it left is in {root}")
         return 1
+    shutil.rmtree(root)
     say("nothing violated")
     return 0
 

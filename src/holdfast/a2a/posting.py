@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -13,9 +14,11 @@ from holdfast.store.push_configs import StoredPushConfig
 if TYPE_CHECKING:
     import ssl
 
-TRIES = 5
+TRIES = 8
 FIRST_PAUSE = 0.5
 TRY_SECONDS = 10.0
+ASLEEP_SECONDS = 1.5 * TRY_SECONDS
+"""A try that took longer than this was not tried: this process stood still."""
 AT_ONCE = 32
 """Posts under way at one moment."""
 
@@ -41,15 +44,20 @@ class Poster:
     async def post(self, config: StoredPushConfig, body: bytes) -> bool:
         """Whether it was taken; if not, a warning says why."""
         pause = self._first_pause
-        for number in range(1, TRIES + 1):
+        number = 1
+        while True:
             async with self._slots:
+                began = time.monotonic()
                 refusal, passing = await self._try(config, body, number)
             if refusal is None:
                 return True
+            if passing and time.monotonic() - began > ASLEEP_SECONDS:
+                continue
             if not passing or number == TRIES:
                 break
             await asyncio.sleep(pause)
             pause *= 2
+            number += 1
         log.warning("news of task %s were not taken after %d tries: %s", config.task_id, number, refusal)
         return False
 
