@@ -376,3 +376,15 @@ async def test_a_task_without_places_costs_nothing(
     push.notify(view(), status())
     await idle(push)
     assert not caplog.records
+
+
+async def test_a_try_that_was_slept_through_is_none(
+    push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that stood still has not tried: that it woke up too late says nothing about the place."""
+    monkeypatch.setattr("holdfast.a2a.posting.ASLEEP_SECONDS", -1.0)
+    await configs.set("t1", at(hook))
+    hook.answers = ["500 No"] * (TRIES + 3)
+    push.notify(view(), status(text="one"))
+    await idle(push)
+    assert texts(hook) == ["one"] * (TRIES + 4)
