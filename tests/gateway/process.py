@@ -64,7 +64,9 @@ def running(data: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
         try:
             assert process.stdout is not None
             assert select.select([process.stdout], [], [], PATIENCE)[0], "no word from the gateway"
-            yield Running(process, json.loads(process.stdout.readline())["url"])
+            said = json.loads(process.stdout.readline())
+            assert "code" not in said, said  # a refusal names the server that is in the way by its URL
+            yield Running(process, said["url"])
         finally:
             process.kill()
 
