@@ -17,6 +17,10 @@ import pytest
 from tests.cli.command import answer, run
 from tests.gateway.process import PATIENCE, Running, command, environment, running
 
+from holdfast.core import SystemClock
+from holdfast.store.lock import Claim
+from holdfast.store.sqlite.owner import Owner
+
 OWNER = "SELECT number, pid, url, beat_at FROM owner"
 
 
@@ -165,6 +169,22 @@ def test_of_a_container_that_was_killed_the_lock_says_that_it_is_dead(data: Path
     change_owner(data / "holdfast.db", f"namespace = 'pid:[1]', beat_at = {int(time.time() * 1000) + 600_000}")
     with running(data) as again:
         assert append(again).status_code == 201
+
+
+def test_nobody_waits_for_one_whose_lock_we_hold(data: Path, gateway: Running) -> None:
+    """It is looked at once: that it cannot be seen from here, and has spoken just now, changes nothing."""
+    gateway.process.kill()
+    gateway.process.wait(PATIENCE)
+    path, looks = data / "holdfast.db", []
+    change_owner(path, f"namespace = 'pid:[1]', beat_at = {int(time.time() * 1000) + 600_000}")
+
+    def connect() -> apsw.Connection:
+        looks.append(path)
+        return apsw.Connection(str(path))
+
+    lock = data / "holdfast.lock"
+    Owner(path, Claim(None, lock, lock.stat().st_ino), SystemClock()).await_turn(connect)
+    assert len(looks) == 1
 
 
 def test_a_copy_has_no_owner(tmp_path: Path, data: Path, gateway: Running) -> None:
