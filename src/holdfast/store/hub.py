@@ -225,9 +225,11 @@ class Hub:
                 bell.set()
 
     async def _tail(self) -> None:
+        begun = False
         while True:
             try:
                 if self._start is None:
+                    begun = False
                     self._start = cursor = await self._end()
                     self._ready.set()
                 self._wake.clear()
@@ -238,6 +240,9 @@ class Hub:
                     cursor = found.entries[-1].cursor
                     self._take(found.entries)
                 self._ring_held(found)
+                if not begun:
+                    begun = True
+                    self._ring_all()  # what came before the beginning is no entry, and may be news to who looked earlier
                 if not found.entries:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_SECONDS):  # wait_for may not notice that it is cancelled
@@ -295,6 +300,9 @@ class Hub:
     def _begin_again(self) -> None:
         """What is in memory is of another history: those who follow look for themselves whether they can go on."""
         self._clear()
+        self._ring_all()
+
+    def _ring_all(self) -> None:
         for bells in self._bells.values():
             for bell in bells:
                 bell.set()
