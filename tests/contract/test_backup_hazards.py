@@ -188,7 +188,7 @@ async def test_a_backup_of_an_older_version_is_brought_up_to_date(
         shutil.copy(store_url.removeprefix("sqlite:///"), backup)
         target = f"sqlite:///{tmp_path}/restored.db"
     else:
-        postgres_backup.copy(store_url, backup, lambda _done, _of: None)
+        postgres_backup.copy(lambda: connect(store_url), backup, lambda _done, _of: None)
         target = postgres.new_database()
     async with await restore(backup, target) as store:
         assert await values(store, "turns") != []

@@ -9,7 +9,10 @@ from tests.support.changes import assert_verified
 from tests.support.material import numbered
 from tests.support.steps import rows, run
 
+from holdfast.core import types
 from holdfast.store import NewEvent, Store
+from holdfast.store.append import append
+from holdfast.store.backup import back_up
 
 SESSION = "(SELECT session_no FROM sessions WHERE session_id = 's')"
 
@@ -130,3 +133,16 @@ async def test_the_keys_and_erasures_of_an_import_are_those_of_its_archive(store
     await assert_verified(there, "s")
     await run(store, "UPDATE transcript_event_identities SET idempotency_key = 'x' WHERE idempotency_key = 'k1'")
     assert "idempotency keys" in await problem(there)
+
+
+async def test_an_erasure_that_says_nothing_is_damage_and_not_a_defect(store: Store, tmp_path: Path) -> None:
+    """As an earlier version could import it: the session is named, and all others are backed up beside it."""
+    await store.append("other", numbered(1))
+    await store.append("s", numbered(1))
+    event = store.sessions.own_event(types.EVENTS_ERASED, {"reason": 7})
+    await store.sessions.write("s", lambda tx: append(tx, store.tenant, "s", [event]))
+    assert await problem(store) == "event 2 does not say which events were erased"
+    backed_up = await back_up(store, tmp_path / "backup")
+    assert [damaged.session_id for damaged in backed_up.damaged] == ["s"]
+    await store.erasure.erase("s", [2], reason="it said nothing")
+    await assert_verified(store, "s", "other")

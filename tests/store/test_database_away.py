@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.gateway.process import PATIENCE, running
 from tests.support.silence import SilentProxy, silent_proxy
 
@@ -181,3 +182,23 @@ def test_hosts_and_ports_of_a_url() -> None:
     for bad in ("postgresql://a:1,b:2/db?port=1,2,3", "postgresql://a/db?nonsense=1"):
         with pytest.raises(InvalidInput):
             addresses_of(bad)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_server_that_lets_nobody_in_has_not_vanished(postgres_url: str) -> None:
+    """It says so, and that is an answer: what it works on goes on."""
+    database = Database(postgres_url)
+    name = conninfo_to_dict(postgres_url)["dbname"]
+    elsewhere = make_conninfo(postgres_url, dbname="postgres")
+    with (
+        database.connect(read_only=True, patient=True) as connection,
+        psycopg.connect(elsewhere, autocommit=True) as admin,
+    ):
+        admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
+        connection.execute("SET statement_timeout = 0")
+        try:
+            found = await asyncio.to_thread(lambda: connection.execute("SELECT 7 FROM pg_sleep(2)").fetchone())
+        finally:
+            admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
+    assert found == (7,)
+    database.let_go()

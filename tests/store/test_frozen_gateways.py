@@ -5,9 +5,10 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.support.children import spawn
 from tests.support.frozen import is_stopped, stop_in_a_group
@@ -101,3 +102,16 @@ async def first_of_feed(store: Store, cursor: str) -> str:
         async for entry in store.feed.everything(cursor):
             return entry.session_id
     raise AssertionError("the feed has ended")
+
+
+async def test_another_programs_transaction_is_left_alone(postgres_url: str) -> None:
+    async with await open_store(postgres_url) as store:
+        with psycopg.connect(postgres_url, application_name="another") as other:
+            other.execute("SELECT pg_advisory_xact_lock(1)")
+            await asyncio.sleep(2 * PATIENCE)
+            assert list(await store.sessions.workers.write(frozen.end_frozen, ())) == []
+            assert other.execute("SELECT 1").fetchone() == (1,)
+        with suppress(psycopg.OperationalError), psycopg.connect(postgres_url, application_name="holdfast") as ours:
+            ours.execute("SELECT pg_advisory_xact_lock(1)")
+            await asyncio.sleep(2 * PATIENCE)
+            assert list(await store.sessions.workers.write(frozen.end_frozen, ())) == [(True,)]

@@ -15,6 +15,8 @@ from holdfast.store.engine import Tx
 from holdfast.store.hub import Cursor
 from holdfast.store.part import Workers
 from holdfast.store.shares import Length
+from holdfast.store.sqlite.transaction import SqliteTx
+from holdfast.store.sqlite.writer import SqliteWriter
 
 
 async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:
@@ -176,3 +178,34 @@ async def test_what_another_process_writes_while_the_first_subscriber_comes_is_n
         async with asyncio.timeout(10):
             events = await take(replace(there.feed, workers=watched).session("s"), 2)
         assert [event.value() for event in events] == [1, 2]
+
+
+async def test_what_comes_while_the_hub_begins_again_is_not_missed(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a failover the hub looks for the end anew: an event that is committed before it finds it is no entry."""
+    async with await open_store(sqlite_url) as store:
+        await store.append("s", [NewEvent("t", 1)])
+        feed = store.feed.session("s")
+        assert (await anext(feed)).seq == 1
+        coming = asyncio.create_task(anext(feed))
+        await store.append("s", [NewEvent("t", 2)])
+        assert (await coming).seq == 2
+        hub, began, goes_on = store.feed.hubs.here(), asyncio.Event(), asyncio.Event()
+        find = hub._end
+
+        async def find_late() -> Cursor:
+            began.set()
+            await goes_on.wait()
+            return await find()
+
+        monkeypatch.setattr(hub, "_end", find_late)
+        coming = asyncio.create_task(anext(feed))
+        monkeypatch.setattr(SqliteTx, "history", "-another")
+        monkeypatch.setattr(SqliteWriter, "history", "-another")
+        async with asyncio.timeout(60):
+            await began.wait()
+            await asyncio.sleep(0.1)
+            await store.append("s", [NewEvent("t", 3)])
+            goes_on.set()
+            assert (await coming).seq == 3

@@ -128,3 +128,14 @@ async def test_a_notice_is_no_doubt_about_the_commit(postgres_url: str) -> None:
     notice = "DO $$ BEGIN RAISE NOTICE 'for your information'; END $$"
     async with store_with(postgres_url, ()) as store:
         await store.sessions.workers.write(lambda tx: tx.run(notice), ("x",))
+
+
+async def test_a_change_of_no_row_waits_for_the_standby_too(postgres_url: str, admin: Connection) -> None:
+    """It has no transaction id, and its group may hold the replay of what the standby has yet to confirm."""
+    async with store_with(postgres_url, ()) as store:
+        await name_missing_standby(admin)
+        change = asyncio.ensure_future(store.outbox.settle("no task", "no place", 1))
+        await waiting(admin)
+        assert not change.done()
+        name_standby(admin, "")
+        await change

@@ -23,7 +23,7 @@ from holdfast.store.checkpoints import check_seq
 from holdfast.store.derive import derive
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.indexing import forget_event
-from holdfast.store.log_check import SAID_AGAIN
+from holdfast.store.log_check import SAID_AGAIN, erasure_in
 from holdfast.store.part import Part
 from holdfast.store.prepare import Prepared, with_body
 from holdfast.store.projection import FOLDS, Projection
@@ -220,8 +220,8 @@ class Erasure(Part):
 
 def _saying_again(event: Prepared, chosen: list[Event]) -> Prepared:
     """The event that says what was erased; also what those said that are erased now, for nobody else says it then."""
-    bodies = [each.value() for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
-    said = [body["seqs"] + body.get(SAID_AGAIN, []) for body in bodies]
+    erasures = [erasure_in(each) for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
+    said = [body["seqs"] + body.get(SAID_AGAIN, []) for body in erasures if body is not None]
     if not said:
         return event
     again = sorted({seq for seqs in said for seq in seqs})

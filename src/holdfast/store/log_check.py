@@ -5,10 +5,12 @@ that says so, in the same log. One that was copied from elsewhere may have been 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from holdfast.core import Event, types
-from holdfast.core.errors import Corrupt
+from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.store import key_seal
+from holdfast.store.bodies import check_body
 from holdfast.store.engine import Tx
 from holdfast.store.key_seal import KeySeal
 from holdfast.store.reading import Head
@@ -16,6 +18,16 @@ from holdfast.store.reading import Head
 SAID_AGAIN = "saidAgain"
 """The member of an event that erases others like it: what those had said was erased."""
 COPIED = "SELECT copied_seq FROM sessions WHERE session_no = ?1"
+
+
+def erasure_in(event: Event) -> dict[str, Any] | None:
+    """What an event says that erases others; None if it does not say it as we do."""
+    try:
+        check_body(event)
+    except InvalidInput:
+        return None
+    found: dict[str, Any] = event.value()
+    return found
 
 
 class LogCheck:
@@ -52,7 +64,9 @@ class LogCheck:
         if event.erased is not None:
             self._unknown.add(event.seq)
             return
-        said = event.value()
+        said = erasure_in(event)
+        if said is None:
+            raise Corrupt(f"event {event.seq} does not say which events were erased", seq=event.seq)
         self._named.update(said["seqs"])
         if SAID_AGAIN in said:
             self._named.update(said[SAID_AGAIN])

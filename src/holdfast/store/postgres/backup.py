@@ -52,13 +52,13 @@ AGAIN = "UPDATE search_progress SET epoch = 0, major = 0, minor = 0 WHERE name =
 SET_ID = "UPDATE schema_meta SET value = $1 WHERE key = 'store_id'"
 
 
-def copy(url: str, target: Path, told: Progress) -> None:
-    """Copy the store as it is now to a new or empty file."""
+def copy(connect: Callable[[], Connection], target: Path, told: Progress) -> None:
+    """Copy the store as it is now to a new or empty file, over a connection that may take its time."""
     if target.exists() and target.stat().st_size:
         raise InvalidInput(f"{target} is not empty")
     target.touch(mode=0o600)
     listed: list[dict[str, Any]] = []
-    with connect(url) as connection, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with connect() as connection, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         schema = version_of(PostgresTx(connection), "postgres")
         archive.writestr(ABOUT, strict_json.dump({"format": FORMAT, "version": 1, "schema": schema}))

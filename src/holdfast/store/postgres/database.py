@@ -24,6 +24,7 @@ LET_GO_SECONDS = 0.1
 SET_UP_SECONDS = 10.0
 """How long each question may take that a new connection is checked with."""
 DEFAULTS = {
+    "application_name": "holdfast",
     "connect_timeout": 5,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -130,7 +131,8 @@ class Database:
         look = Look(*row)
         check_server(look, connection.info.server_version, writes=writes)
         refuse_shared_sessions(connection, look.backend, lambda: self._bare(connection.address))
-        connection.backend, connection.identity = look.backend, look.identity
+        connection.identity = look.identity
+        connection.backend = look.backend  # last: from here on others look at it
         with self._changing:
             before = self._known.identity
             self._known.accept(look.identity)

@@ -27,6 +27,8 @@ from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, Post
 log = logging.getLogger("holdfast.store")
 
 MIGRATE_LOCK = lock_number("migrate")
+MIGRATE_WAIT = "15min"
+"""For another gateway that migrates, and for whoever reads the tables meanwhile, such as a backup."""
 FIGURES = """
     SELECT pg_database_size(current_database()), coalesce((
       SELECT max(extract(epoch FROM clock_timestamp() - since))::float8 FROM (
@@ -85,6 +87,7 @@ class PostgresEngine:
                 if read_only:
                     self.store_id = read_only_meta(tx, "postgres")
                 else:
+                    connection.execute(f"SET LOCAL lock_timeout = '{MIGRATE_WAIT}'")
                     connection.execute("SELECT pg_advisory_xact_lock($1)", (MIGRATE_LOCK,))
                     before = version_of(tx, "postgres")
                     self.store_id = migrate(tx, "postgres")
@@ -143,7 +146,7 @@ class PostgresEngine:
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new file."""
         try:
-            backup.copy(self._url, path, told)
+            backup.copy(lambda: self._database.connect(patient=True), path, told)
         except psycopg.Error as error:
             raise explain(error) from error
 

@@ -16,6 +16,7 @@ FROZEN_SECONDS = 5.0
 END_FROZEN = """
     SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
     WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
+      AND a.application_name = current_setting('application_name')
       AND a.xact_start IS NOT NULL AND a.wait_event = 'ClientRead'
       AND a.query_start < clock_timestamp() - CAST(?1 AS float8) * interval '1 second'
       AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.granted)"""

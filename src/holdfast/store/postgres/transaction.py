@@ -36,7 +36,8 @@ LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
 CANCEL_SECONDS = 2.0
 WAIT_FOR_STANDBY = """
-    SELECT pg_logical_emit_message(true, 'holdfast', '') WHERE current_setting('synchronous_standby_names') <> ''"""
+    SELECT pg_logical_emit_message(true, 'holdfast', '')
+    WHERE current_setting('synchronous_standby_names') <> '' AND pg_current_xact_id_if_assigned() IS NULL"""
 """Makes a transaction that changes nothing one whose commit waits for the standby."""
 ABOUT_NUMBERS = ("varsup.c", "multixact.c")
 """Where the server's warnings come from that its transaction ids run out: they are not about this commit."""
@@ -46,7 +47,7 @@ NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 class PostgresTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "_heard", "changed", "recorded", "rerun", "silence", "wrote")
+    __slots__ = ("_connection", "_heard", "changed", "recorded", "rerun", "silence")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -54,8 +55,6 @@ class PostgresTx:
         self.rerun = False
         self.changed = False
         self.recorded: list[Recorded] = []
-        self.wrote = False
-        """Whether any write of the transaction has changed anything."""
         self.silence = 0.0
         """The longest time, in seconds, that we let the server wait for the next call."""
 
@@ -80,14 +79,14 @@ class PostgresTx:
 
     def run(self, sql: str, *args: Any) -> None:
         """Change rows; nothing comes back."""
-        self.changed = self.wrote = True
+        self.changed = True
         self.speak()
         self._connection.execute(dollars(sql), args)
         self._heard = time.monotonic()
 
     def run_together(self, *changes: tuple[str, Sequence[Any]]) -> None:
         """One statement that makes all the changes."""
-        self.changed = self.wrote = True
+        self.changed = True
         self.speak()
         sql = together(tuple((sql, len(args)) for sql, args in changes))
         self._connection.execute(sql, [value for _, args in changes for value in args])
@@ -95,7 +94,7 @@ class PostgresTx:
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """The same statement for each row of arguments."""
-        self.changed = self.wrote = True
+        self.changed = True
         self.speak()
         with self._connection.cursor() as cursor:
             cursor.executemany(dollars(sql), rows)
@@ -181,8 +180,7 @@ class PostgresWriter:
     def commit(self) -> None:
         """Return once the server says that it is durable."""
         self._tx.speak()
-        if not self._tx.wrote:
-            self._connection.execute(WAIT_FOR_STANDBY)
+        self._connection.execute(WAIT_FOR_STANDBY)
         done = self._connection.execute("COMMIT")
         self._leave_pipeline()
         if done.statusmessage != "COMMIT":

@@ -28,6 +28,8 @@ LOOK_SECONDS = 0.25
 STATEMENT_SECONDS = 60.0
 """The longest wait of a connection that is not patient, such as for a synchronous standby that has gone."""
 WAIT_INTERVAL = 0.1
+REFUSAL = "FATAL:"
+"""What a server says that lets nobody in just now; the driver gives such errors no code of their own."""
 ALIVE = "SELECT pid FROM pg_stat_activity WHERE pid = ANY($1)"
 
 Answer = TypeVar("Answer")
@@ -146,7 +148,7 @@ class Watch:
         try:
             alive = self._alive(address, [each.backend for each in same])
         except psycopg.Error as error:
-            if error.sqlstate is not None:
+            if error.sqlstate is not None or REFUSAL in str(error):
                 return  # it answered
             self._vanished(address)
             alive = set()

@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 APPLICATION_ID = 0x486F6C64  # "Hold"
 ANOTHER = "take another backup; nothing was made of this one"
 SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
-NOTE = "INSERT INTO schema_meta (key, value) VALUES ('damaged', ?)"
+NOTE = "INSERT OR REPLACE INTO schema_meta (key, value) VALUES ('damaged', ?)"
 NOTED = "SELECT value FROM schema_meta WHERE key = 'damaged'"
 DROP_NOTE = "DELETE FROM schema_meta WHERE key = 'damaged'"
 
@@ -88,7 +88,6 @@ def _restore(backup: Path, target: Path, told: Progress) -> None:
             migrate(SqliteTx(made, SystemClock()), "sqlite")
             made.pragma("user_version", newest("sqlite"))
             made.execute(SET_ID, (TimeOrderedIds()(),))
-            made.execute(DROP_NOTE)
 
 
 def _refuse_store_in_use(path: Path) -> None:
@@ -131,5 +130,6 @@ def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
                 told(pages.page_count - pages.remaining, pages.page_count)
         made.execute("PRAGMA journal_mode=DELETE")  # one file, that needs no log beside it
         forget_owner(made)
+        made.execute(DROP_NOTE)
     finally:
         made.close()

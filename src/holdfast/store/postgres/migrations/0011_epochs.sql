@@ -26,3 +26,5 @@ DROP INDEX transcript_events_feed;
 CREATE INDEX transcript_events_feed ON transcript_events (epoch, xid, pos);
 
 ALTER TABLE search_progress ADD COLUMN epoch BIGINT NOT NULL DEFAULT 1;
+-- Once more from the beginning: a failover before this may have left events behind that were never indexed.
+UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events';
