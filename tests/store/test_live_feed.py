@@ -192,6 +192,7 @@ async def test_what_comes_while_the_hub_begins_again_is_not_missed(
         await store.append("s", [NewEvent("t", 2)])
         assert (await coming).seq == 2
         hub, began, goes_on = store.feed.hubs.here(), asyncio.Event(), asyncio.Event()
+        await hub.ready()
         find = hub._end
 
         async def find_late() -> Cursor:
@@ -204,6 +205,7 @@ async def test_what_comes_while_the_hub_begins_again_is_not_missed(
         monkeypatch.setattr(SqliteTx, "history", "-another")
         monkeypatch.setattr(SqliteWriter, "history", "-another")
         async with asyncio.timeout(60):
+            await store.append("other", [NewEvent("t", 0)])  # where nothing is written, nothing is read anew
             await began.wait()
             await asyncio.sleep(0.1)
             await store.append("s", [NewEvent("t", 3)])
