@@ -294,7 +294,7 @@ def test_deletion_and_eviction_leave_nothing_dangling_in_recent(caller: Caller) 
     assert caller.get(f"/api/sessions?tag={tag}&limit=8&cursor={page['cursor']}")["sessions"] is not None
     for name in names[:4]:
         assert caller.get(f"/api/sessions/{name}-f")["metadata"]["lineage"]["forkedFrom"]["sessionId"] == name
-    caller.post("/api/retention", {"maxSessions": 3}, status=200)
+    caller.post("/api/retention", {"maxSessions": 3}, status=200, timeout=170)  # of all tests that share the gateway
     for path in lists:
         for row in caller.get(path)["sessions"]:
             assert caller.get(f"/api/sessions/{row['sessionId']}")["metadata"]["sessionId"] == row["sessionId"]
