@@ -19,7 +19,7 @@ from holdfast.a2a.push import MOST_TAKEN, Push, PushConfigs
 from holdfast.a2a.tenants import Tenants
 from holdfast.a2a.turns import Turns
 from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TextPart
+from holdfast.a2a.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.core.errors import OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store
@@ -213,6 +213,7 @@ async def test_a_task_that_asks_back_while_it_is_canceled_is_told_as_canceled(
     await ours.start(alone=True)
     turns = ours.turns_of(store)
     view = await turns.send(request(place(hook)))
+    assert isinstance(view, TaskView)
     text, asked = Turns._text, False
 
     async def asks(self: Turns, task: Any) -> Any:

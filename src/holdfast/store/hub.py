@@ -242,7 +242,7 @@ class Hub:
                 self._ring_held(found)
                 if not begun:
                     begun = True
-                    self._ring_all()  # what came before the beginning is no entry, and may be news to who looked earlier
+                    self._ring_all()  # what came before the beginning is no entry but may be news to who looked earlier
                 if not found.entries:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_SECONDS):  # wait_for may not notice that it is cancelled

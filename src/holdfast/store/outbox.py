@@ -68,9 +68,7 @@ class Outbox(Part):
 
     async def left_of_task(self, task_id: str, me: str) -> list[Unposted]:
         """Those of one task whose poster no longer says that it is alive, or is me."""
-        rows = await self.workers.read(
-            lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), Length.PAGE
-        )
+        rows = await self.workers.read(lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), Length.PAGE)
         return [Unposted(*row) for row in rows]
 
     async def left(self, me: str | None = None) -> list[Unposted]:
