@@ -15,13 +15,14 @@ from tests.a2a.webhooks import Hook, listening
 from holdfast.a2a import records
 from holdfast.a2a.handler import Handler, InputRequired
 from holdfast.a2a.news import changes
+from holdfast.a2a.posting import Poster
 from holdfast.a2a.push import MOST_TAKEN, Push, PushConfigs
 from holdfast.a2a.tenants import Tenants
 from holdfast.a2a.turns import Turns
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.a2a.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
 from holdfast.core import NewEvent, TaskState, types
-from holdfast.core.errors import OutcomeUnknown, StoreUnavailable
+from holdfast.core.errors import InvalidInput, OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store
 from holdfast.store.push_configs import PushConfigs as StoredPushConfigs
 from holdfast.store.tasks import Tasks
@@ -166,6 +167,23 @@ async def test_news_that_lost_their_box_are_found_again(
     await ours.stop(0)
 
 
+async def test_news_are_not_taken_before_their_task_was_read(
+    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await recorded(store, hook)
+    found = await store.outbox.waiting()
+
+    async def away(self: Tasks, task_id: str) -> Any:
+        raise StoreUnavailable("cut")
+
+    monkeypatch.setattr(Tasks, "get", away)
+    push = Push(store, guard(), owner="me")
+    with pytest.raises(StoreUnavailable):
+        await push.post_left("t")
+    assert await store.outbox.waiting() == found
+    await push.close()
+
+
 async def test_news_that_are_ours_and_wait_nowhere_are_posted_without_a_try(
     store: Store, hook: Hook, tmp_path: Path
 ) -> None:
@@ -175,6 +193,27 @@ async def test_news_that_are_ours_and_wait_nowhere_are_posted_without_a_try(
     await completed(hook)
     await emptied(store)
     await ours.stop(0)
+
+
+async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
+    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await recorded(store, hook, owner="me")
+    tried: list[bytes] = []
+
+    async def broken(self: Poster, config: Any, body: bytes) -> bool:
+        tried.append(body)
+        raise InvalidInput("never")
+
+    monkeypatch.setattr(Poster, "post", broken)
+    push = Push(store, guard(), owner="me")
+    for _ in range(3):
+        await push.post_left("t")
+        while push._work():
+            await asyncio.wait(push._work())
+    assert len(tried) == 1
+    assert len(await store.outbox.waiting()) == 1
+    await push.close()
 
 
 async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after(
@@ -208,6 +247,7 @@ async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after
 async def test_a_task_that_asks_back_while_it_is_canceled_is_told_as_canceled(
     store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("holdfast.a2a.recovery.ROUND_SECONDS", 60.0)  # told by the cancel itself, not found later
     agent = Conducted()
     ours = server(store, agent, tmp_path)
     await ours.start(alone=True)

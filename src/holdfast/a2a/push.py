@@ -36,7 +36,8 @@ from holdfast.store.push_configs import StoredPushConfig
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
 MOST_TAKEN = 20
-"""How often news are taken from a process that died or stood still, before they are given up."""
+"""How often news are taken from a process that died or stood still; they are posted once more then, and given up if
+that was a death, too."""
 MAX_SECRET = 4_096
 
 VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
