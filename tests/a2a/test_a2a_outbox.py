@@ -15,6 +15,7 @@ from tests.a2a import dying_agent
 from tests.a2a.harness import SECONDS, Client, Conducted, agent_process, free_port, running, sending, tell, until
 from tests.a2a.webhooks import Hook, listening
 
+from holdfast.a2a.push import MOST_TAKEN
 from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.store import Store
@@ -94,12 +95,14 @@ async def test_a_place_that_takes_nothing_is_given_up_and_said(
 
 async def test_a_server_that_dies_each_time_it_posts_is_not_asked_for_ever(store: Store, hook: Hook) -> None:
     await recorded(store, hook)
-    for _ in range(9):
-        for item in await store.outbox.left():
-            await store.outbox.take(item, "dead again")
-    async with running(store, tell, guard=UrlGuard(["127.0.0.1"])):
+    for number in range(MOST_TAKEN + 1):
+        [item] = await store.outbox.left()
+        await store.outbox.take(item, f"dead {number}")
+    posts: list[bool] = []
+    async with running(store, tell, guard=UrlGuard(["127.0.0.1"]), posted=posts.append):
         await emptied(store)
     assert hook.posted == []
+    assert posts == [False], "that it was given up is counted"
 
 
 async def test_what_is_posted_is_no_longer_in_the_store(store: Store, hook: Hook, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.a2a.harness import Conducted, running, sending, until, words
 
 from holdfast.a2a import names, records
+from holdfast.a2a.handler import InputRequired
 from holdfast.a2a.wire import Message, Role, TextPart
 from holdfast.core import NewEvent, Task, TaskState, types
 from holdfast.core.errors import LeaseHeld
@@ -205,3 +206,26 @@ async def test_a_message_behind_it_runs_after_it(store: Store, tmp_path: Path) -
         await stream.rest()
     assert [turn.text for turn in agent.turns] == ["hi", "next"]
     assert [past.text for past in agent.turns[1].history] == ["hi", "first"]
+
+
+async def test_the_tries_of_one_turn_do_not_count_for_the_next(store: Store, tmp_path: Path) -> None:
+    await left_behind(store, tries=2)
+    agent = Conducted()
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path) as client:
+        agent.put(InputRequired("and then?"))
+
+        async def asks() -> bool:
+            return (await state(store)) is TaskState.INPUT_REQUIRED
+
+        await until(asks)
+        assert records.tries(await store.tasks.get("t")) == 3
+        going_on = sending("go on", message_id="m2", taskId="t") | {"configuration": {"returnImmediately": True}}
+        await client.call("SendMessage", going_on, "1.0")
+
+        async def is_at_work() -> bool:
+            return len(agent.turns) == 2
+
+        await until(is_at_work)
+        assert records.tries(await store.tasks.get("t")) == 0
+        agent.put("answered", None)
+        assert await end_of(store) is TaskState.COMPLETED

@@ -215,7 +215,44 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
     assert (await guard.check("http://other.test/")).addresses == ("93.184.216.34",)
     assert asked == ["hang1.test", "hang2.test", "other.test"], "a name that hangs takes one thread, however often"
     for lookup in guard._lookups.values():
-        lookup.cancel()
+        lookup.work.cancel()
+
+
+async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    asked: list[str] = []
+
+    async def hangs(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        await asyncio.Event().wait()
+        return []
+
+    guard = UrlGuard(resolve=hangs)
+    checks = (guard.check(f"http://hangs.test:{port}/") for port in range(1, 100))
+    refusals = await asyncio.gather(*checks, return_exceptions=True)
+    assert [type(refusal) for refusal in refusals] == [NoAddress] * 99
+    assert asked == ["hangs.test"]
+    for lookup in guard._lookups.values():
+        lookup.work.cancel()
+
+
+async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    asked: list[str] = []
+    answer = asyncio.Event()
+
+    async def slow(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        await answer.wait()
+        return ["93.184.216.34"]
+
+    guard = UrlGuard(resolve=slow)
+    await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(3 * AT_ONCE)), return_exceptions=True)
+    await asyncio.sleep(0)
+    assert len(guard._lookups) == AT_ONCE, "only those that have a thread"
+    answer.set()
+    assert (await guard.check("http://other.test/")).addresses == ("93.184.216.34",)
+    assert len(asked) == AT_ONCE + 1
 
 
 def test_public_is_what_everybody_can_reach() -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -79,10 +80,26 @@ def test_a_signal_ends_it_with_success(tmp_path: Path, number: signal.Signals) -
     assert (gateway.process.returncode, err) == (0, "")
 
 
-async def say(client: httpx2.AsyncClient, url: str, text: str, message_id: str) -> str:
+async def rpc(client: httpx2.AsyncClient, url: str, method: str, params: dict[str, Any]) -> httpx2.Response:
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return await client.post(f"{url}/a2a", json=call, headers={"A2A-Version": "1.0"})
+
+
+async def say(client: httpx2.AsyncClient, url: str, text: str, message_id: str, *, wait: bool = True) -> str:
     message = {"messageId": message_id, "contextId": "c1", "role": "ROLE_USER", "parts": [{"text": text}]}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
-    return (await client.post(f"{url}/a2a", json=call, headers={"A2A-Version": "1.0"})).text
+    params = {"message": message, "configuration": {"returnImmediately": not wait}}
+    return (await rpc(client, url, "SendMessage", params)).text
+
+
+async def task_at_work(client: httpx2.AsyncClient, url: str) -> str:
+    """The id of the task that is at work, once one is."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = (await rpc(client, url, "ListTasks", {"status": "TASK_STATE_WORKING"})).json()["result"]["tasks"]
+            if found:
+                task_id: str = found[0]["id"]
+                return task_id
+            await asyncio.sleep(0.01)
 
 
 async def test_the_agent_answers_and_remembers_over_a_restart(tmp_path: Path) -> None:
@@ -97,16 +114,22 @@ async def test_the_agent_answers_and_remembers_over_a_restart(tmp_path: Path) ->
 
 
 async def test_a_turn_under_way_does_not_hold_up_the_stop(tmp_path: Path) -> None:
-    with running(tmp_path) as gateway:
-        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
-            thinking = asyncio.create_task(say(client, gateway.url, "Think for 60 seconds.", "m1"))
-            async with asyncio.timeout(PATIENCE):
-                while not (await client.get(f"{gateway.url}/api/sessions")).json()["sessions"]:
-                    await asyncio.sleep(0.01)
+    """It is left to be begun again: whoever waited is told so, and finds it in the same task after the restart."""
+    text = "Think for 60 seconds."
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+        with running(tmp_path) as gateway:
+            thinking = asyncio.create_task(say(client, gateway.url, text, "m1"))
+            task_id = await task_at_work(client, gateway.url)
             gateway.process.send_signal(signal.SIGTERM)
-            assert "TASK_STATE_FAILED" in await thinking
-        _, err = await asyncio.to_thread(gateway.process.communicate, timeout=PATIENCE)
-    assert (gateway.process.returncode, err) == (0, "")
+            assert "the server stopped before the turn ended" in await thinking
+            _, err = await asyncio.to_thread(gateway.process.communicate, timeout=PATIENCE)
+            assert gateway.process.returncode == 0
+            [said] = err.splitlines()
+            assert said.endswith(f"task {task_id} is given back: the server stops")
+        with running(tmp_path) as gateway:
+            again = json.loads(await say(client, gateway.url, text, "m1", wait=False))["result"]["task"]
+    assert again["id"] == task_id
+    assert again["status"]["state"] in {"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"}
 
 
 def test_a_second_gateway_is_told_who_holds_the_folder(tmp_path: Path) -> None:

@@ -63,9 +63,42 @@ async def test_a_take_whose_answer_was_lost_is_ones_own(store: Store) -> None:
     assert taken.tries == 1
 
 
+async def test_a_take_of_ones_own_is_no_try(store: Store) -> None:
+    await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
+    [item] = await store.outbox.left()
+    for _ in range(3):
+        assert await store.outbox.take(item, "me")
+    assert await store.outbox.waiting() == [item]
+
+
+async def test_whoever_asks_is_shown_its_own_too_and_never_what_is_another_living_ones(store: Store) -> None:
+    for owner in ("me", "other"):
+        await store.tasks.beat(owner, 60_000)
+    await store.tasks.update(await begun(store, "a", "b"), TaskState.COMPLETED)
+    [first, second] = await store.outbox.left("me")
+    assert await store.outbox.left_of_task("t", "me") == [first, second]
+    assert await store.outbox.take(first, "other")
+    assert await store.outbox.left("me") == await store.outbox.left_of_task("t", "me") == [second]
+    await store.tasks.retire("me")
+    assert await store.outbox.left("me") == [second], "once"
+
+
+async def test_a_place_that_comes_late_is_noted_with_the_place(store: Store) -> None:
+    place = StoredPushConfig("t", "late", "https://example.com/")
+    task = await begun(store, "a")
+    await store.push_configs.put(place, poster="one")
+    assert await named(store) == [], "nothing has happened yet"
+    await store.push_configs.delete("t", "late")
+    await store.tasks.update(task, TaskState.COMPLETED)
+    await store.outbox.settle("t", "a", 2)
+    await store.push_configs.put(place, poster="one")
+    [item] = await store.outbox.waiting()
+    assert (item.config_id, item.version, item.poster, item.tries) == ("late", 2, "one", 0)
+
+
 async def test_it_goes_with_the_session_and_is_nobody_elses(store: Store) -> None:
     await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
     assert await store.for_tenant("other").outbox.waiting() == []
-    assert await store.for_tenant("other").outbox.of_task("t") == []
+    assert await store.for_tenant("other").outbox.left_of_task("t", "me") == []
     await store.deletion.delete("s")
     assert await store.outbox.waiting() == []

@@ -18,6 +18,7 @@ import httpx2
 from tests.a2a.webhooks import Hook
 from tests.support.asking_gateway import ASK
 
+from holdfast.a2a import recovery
 from holdfast.a2a.names import session_key
 from holdfast.core import Event, types
 from holdfast.core.ids import session_id_for
@@ -31,7 +32,7 @@ INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
 COMPLETED = "TASK_STATE_COMPLETED"
 PATIENCE = 20.0
 PAUSE = 0.1
-GIVEN_UP = "times, and its server died each time"
+GIVEN_UP = recovery.GIVEN_UP.partition("{times}")[2].partition(";")[0].strip()
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from holdfast.a2a import records, rpc
 from holdfast.a2a.files import Files
 from holdfast.a2a.news import changes
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.persist import PASSING, until_written
 from holdfast.a2a.posting import Poster
 from holdfast.a2a.rpc import RpcError
 from holdfast.a2a.showing import shown, shown_task
@@ -36,7 +36,8 @@ from holdfast.store.push_configs import StoredPushConfig
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
 MOST_TAKEN = 20
-"""How often news are taken from a process that died or stood still, before they are given up."""
+"""How often news are taken from a process that died or stood still; they are posted once more then, and given up if
+that was a death, too."""
 MAX_SECRET = 4_096
 
 VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
@@ -61,16 +62,18 @@ class PushConfigs:
         with contextlib.suppress(NoAddress):
             await self._guard.check(config.url)
 
-    async def keep(self, task_id: str, config: PushConfig) -> None:
-        """Have news posted of a task that was here before; and how it stands, unless it is known there already."""
+    async def keep(self, task_id: str, config: PushConfig, poster: str) -> bool:
+        """Have the news of a task posted, also those that there are already; False if the place is known."""
         kept = await self._store.push_configs.list(task_id)
         named = replace(config, config_id=config.config_id or task_id)
-        if named not in map(_config, kept):
-            await self.set(task_id, named)
-            await self._store.outbox.add(task_id, named.config_id or task_id)
+        if named in map(_config, kept):
+            return False
+        await self.set(task_id, named, poster=poster)
+        return True
 
-    async def set(self, task_id: str, config: PushConfig) -> PushConfig:
-        """Have news posted from now on; the configuration with its id, which is the task's own if it was given none."""
+    async def set(self, task_id: str, config: PushConfig, *, poster: str | None = None) -> PushConfig:
+        """Have news posted from now on, and with a `poster` those that there are; the configuration with its id, which
+        is the task's own if it was given none."""
         await self.check(config)
         stored = StoredPushConfig(
             task_id,
@@ -81,7 +84,7 @@ class PushConfigs:
             config.credentials,
             config.version,
         )
-        await self._store.push_configs.put(stored)
+        await self._store.push_configs.put(stored, poster=poster)
         return _config(stored)
 
     async def get(self, request: PushRequest) -> PushConfig:
@@ -135,6 +138,8 @@ class Push:
         self._owner = owner
         self._posted = posted or (lambda _taken: None)
         self._boxes: dict[tuple[str, str | None], _Outbox] = {}
+        self._broken: dict[tuple[str, str | None], int] = {}
+        """What could not be posted for a reason that does not pass, in which version of its task: left to others."""
         self._closed = False
 
     def notify(self, task: TaskView, news: News, version: int = 0) -> None:
@@ -143,26 +148,34 @@ class Push:
         self._put((task.task_id, None), task, news, version)
 
     async def post_left(self, task_id: str) -> None:
-        """Have posted how a task stands, wherever others were to post it."""
-        for item in await self._store.outbox.of_task(task_id):
-            if item.poster != self._owner or (task_id, item.config_id) not in self._boxes:
+        """Have posted how a task stands, wherever a dead process was to post it, or this one has lost sight of it."""
+        for item in await self._store.outbox.left_of_task(task_id, self._owner):
+            if item.poster != self._owner or not self._has_box(item):
                 await self._take(item)
 
+    def _has_box(self, item: Unposted) -> bool:
+        """Whether what is to be posted waits here, or was found to be what cannot be posted from here."""
+        name = (item.task_id, item.config_id)
+        return name in self._boxes or (item.task_id, None) in self._boxes or self._broken.get(name) == item.version
+
     async def _take(self, item: Unposted) -> None:
-        if self._closed or not await self._store.outbox.take(item, self._owner):
-            return
-        if item.tries >= MOST_TAKEN:
-            log.warning("news of task %s are given up: %d servers died with them", item.task_id, item.tries)
-            self._posted(False)
-            await self._store.outbox.settle(item.task_id, item.config_id, item.version)
-            return
+        # The task is read first: what is taken is put into its box in one go.
         try:
             task = await self._store.tasks.get(item.task_id)
         except (NotFound, SessionGone):
             return
-        view = records.view(task)
-        for news in changes(_unknown(task), task):
-            self._put((item.task_id, item.config_id), view, news, task.version)
+        if self._closed or not await self._store.outbox.take(item, self._owner):
+            return
+        if item.tries > MOST_TAKEN:
+            log.warning("news of task %s are given up: %d servers died with them", item.task_id, item.tries)
+            self._posted(False)
+            await self._store.outbox.settle(item.task_id, item.config_id, item.version)
+            return
+        found = changes(_unknown(task), task)
+        for news in found:
+            self._put((item.task_id, item.config_id), records.view(task), news, task.version)
+        if not found:
+            await self._store.outbox.settle(item.task_id, item.config_id, item.version)
 
     async def close(self, grace_seconds: float = 0) -> None:
         """Give what waits the grace, then leave it: the store knows that it was not posted."""
@@ -203,21 +216,27 @@ class Push:
                     await self._post(task_id, config_id, box)
             if config_id is not None and box.version:
                 await self._settle(task_id, config_id, box)
+            self._broken.pop(name, None)
+        except PASSING as error:
+            log.warning("news of task %s are not posted yet: %s", task_id, error)
         except HoldfastError as error:
+            self._broken[name] = box.version
             log.warning("news of task %s are not posted: %s", task_id, error)
         except Exception:
+            self._broken[name] = box.version
             log.exception("news of task %s are not posted: a defect of ours", task_id)
         finally:
             if self._boxes.get(name) is box:
                 del self._boxes[name]
 
     async def _sort(self, task_id: str, box: _Outbox) -> None:
-        """Hand what waits to be looked at to every place that wants it."""
+        """Hand what waits to be looked at to every place that wants it; what comes meanwhile may be wanted at more."""
+        found, version = list(box.waiting), box.version
+        box.waiting.clear()
         configs = await until_written(lambda: self._store.push_configs.list(task_id))
-        while box.waiting:
-            item = box.waiting.popleft()
+        for item in found:
             for config in configs:
-                self._put((task_id, config.config_id), *item, box.version)
+                self._put((task_id, config.config_id), *item, version)
 
     async def _post(self, task_id: str, config_id: str, box: _Outbox) -> None:
         """Post the oldest that waits; if that does not succeed, only the newest of the others is still tried."""

@@ -114,6 +114,8 @@ AT_REST: dict[str, Any] = {"underway": False}
 """That a turn has answered its message, as a change of the document of a task that may go on."""
 NO_STATUS: dict[str, Any] = {"statusMessage": None}
 """That what the status said is no longer so, as a change of the task's document."""
+FIRST_TRY: dict[str, Any] = NO_STATUS | {"tries": 0}
+"""That a turn is begun for the first time, as a change of the task's document."""
 INTERRUPTED: dict[str, Any] = {"interrupted": True}
 """That a turn was broken off and nobody meant it to be, as a change of the task's document."""
 

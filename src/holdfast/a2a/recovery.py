@@ -23,6 +23,7 @@ from holdfast.a2a.turns import Turns
 from holdfast.a2a.wire import TextPart
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.store import Store
+from holdfast.store.outbox import Unposted
 from holdfast.store.tasks import Orphan
 
 ALIVE_MS = 4_000
@@ -60,6 +61,7 @@ class Recovery:
         self._ids = ids
         self._underway: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._posting: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._own_news: set[Unposted] = set()
         self._rounds: asyncio.Task[None] | None = None
         self._adopts = True
 
@@ -99,17 +101,29 @@ class Recovery:
         await self._store.tasks.beat(self._owner, ALIVE_MS)
         if not self._adopts:
             return
-        for item in await self._store.outbox.left():
-            name = (item.tenant, item.task_id)
-            if name not in self._posting:
-                self._posting[name] = asyncio.create_task(self._post(*name))
+        await self._look_at_the_outbox()
         for orphan in await self._store.tasks.orphans():
             name = (orphan.tenant, orphan.task.task_id)
             if name not in self._underway:
                 self._underway[name] = asyncio.create_task(self._settle(orphan))
 
+    async def _look_at_the_outbox(self) -> None:
+        """Begin to post what a dead server has not, and what this one was to post and has lost sight of."""
+        left = await self._store.outbox.left(self._owner)
+        own = {item for item in left if item.poster == self._owner}
+        for item in left:
+            name = (item.tenant, item.task_id)
+            if name not in self._posting and (item not in own or self._is_forgotten(item)):
+                self._posting[name] = asyncio.create_task(self._post(*name))
+        self._own_news = own
+
+    def _is_forgotten(self, item: Unposted) -> bool:
+        """Whether nobody here is about to tell of our own news: they were there a round ago, and no turn goes on."""
+        turns = self._turns_of(self._store.for_tenant(item.tenant))
+        return item in self._own_news and not turns.is_at_work(item.task_id)
+
     async def _post(self, tenant: str, task_id: str) -> None:
-        """Post the news that a dead server has not; what does not succeed, the next round finds again."""
+        """Post the news of a task that are left; what does not succeed, the next round finds again."""
         try:
             await self._turns_of(self._store.for_tenant(tenant)).post_left(task_id)
         except HoldfastError as error:

@@ -175,7 +175,7 @@ class TurnRunner:
             if found.message is None:
                 channel.record(task)
                 return found
-            changes = records.at_work(task, found.message_seq) | ({} if interrupted else records.NO_STATUS)
+            changes = records.at_work(task, found.message_seq) | ({} if interrupted else records.FIRST_TRY)
             try:
                 channel.record(await self._record_begin(task, changes, held, interrupted))
             except StaleState:

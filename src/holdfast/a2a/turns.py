@@ -39,7 +39,7 @@ from holdfast.a2a.wire import (
     TaskView,
 )
 from holdfast.core import IdSource, Task, TaskState
-from holdfast.core.errors import Closing, NotFound, SessionGone, TaskEnded
+from holdfast.core.errors import Closing, NotFound, SessionGone, StaleState, TaskEnded
 from holdfast.core.ids import check_name
 from holdfast.store import Store
 
@@ -118,22 +118,30 @@ class Turns:
 
     async def cancel(self, request: TaskRequest) -> TaskView:
         """End a task and stop the work on it."""
-        task = await self.known(request.task_id)
-        ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
-        try:
-            ended = await self._store.tasks.update(
-                *(task, ending.state, ending.changes),
-                messages=ending.messages,
-                owner=None if task.state.running else self._owner,  # who tells of it
-            )
-        except TaskEnded:
-            raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
+        task, ended = await self._canceled(request.task_id)
         if task.task_id in self._channels:
             self._channels[task.task_id].record(ended)
         elif not task.state.running:
             self.tell(task, ended)
         self._runner.cancel(task.task_id)
         return await self._view(ended, request.history_length)
+
+    async def _canceled(self, task_id: str) -> tuple[Task, Task]:
+        """A task as it stood when it was canceled, and as it stands since."""
+        while True:
+            task = await self.known(task_id)
+            ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
+            try:
+                return task, await self._store.tasks.update(
+                    *(task, ending.state, ending.changes),
+                    messages=ending.messages,
+                    owner=None if task.state.running else self._owner,  # who tells of it
+                    version=task.version,
+                )
+            except StaleState:
+                continue
+            except TaskEnded:
+                raise RpcError(rpc.TASK_NOT_CANCELABLE, "Task cannot be canceled: it has ended") from None
 
     async def subscribe(self, request: TaskRequest) -> AsyncGenerator[News]:
         """A task as it stands, and then its news until it ends: through every question back, or, if that is what was
@@ -169,8 +177,12 @@ class Turns:
         await asyncio.wait({self._start(channel, run)})
 
     async def post_left(self, task_id: str) -> None:
-        """Post how a task stands, wherever a process that died has not."""
+        """Post how a task stands, wherever a process that died has not, or this one was to and has not begun to."""
         await self._push.post_left(task_id)
+
+    def is_at_work(self, task_id: str) -> bool:
+        """Whether a turn of the task is under way here, whose end will be told."""
+        return task_id in self._channels
 
     def tell(self, before: Task, after: Task) -> None:
         """Post the news of a task that came to rest without a turn."""
@@ -202,7 +214,7 @@ class Turns:
             message, followed, request.idempotency_key, request.caller, request.session_key
         )
         if isinstance(found, Task):
-            await self._keep_place(found, request.push)
+            await self._keep_place(found, request.push, fresh=False)
             return found
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
         return await asyncio.shield(self._go(self._accept(found, request.push)))
@@ -210,21 +222,20 @@ class Turns:
     async def _accept(self, offer: Offer, push: PushConfig | None) -> Task:
         accepted = await self._acceptance.accept(offer)
         try:
-            if accepted.fresh and push is not None:
-                await self.configs.set(accepted.task.task_id, push)
-            elif not accepted.fresh:
-                await self._keep_place(accepted.task, push)
+            await self._keep_place(accepted.task, push, fresh=accepted.fresh)
         finally:
             if accepted.run:
                 channel = self._open(accepted.task)
                 self._start(channel, self._runner.run(channel))
         return accepted.task
 
-    async def _keep_place(self, task: Task, push: PushConfig | None) -> None:
-        """Have the news of a message that was here before posted, also if its first delivery did not come so far."""
+    async def _keep_place(self, task: Task, push: PushConfig | None, *, fresh: bool) -> None:
+        """Have the news of a message's task posted, also those from before its place was kept: another server may have
+        taken the task up, or the message was here before and its first delivery did not come so far."""
         if push is not None:
-            await self.configs.keep(task.task_id, push)
-            await self.post_left(task.task_id)
+            new = await self.configs.keep(task.task_id, push, self._owner)
+            if new or not fresh:
+                await self.post_left(task.task_id)
 
     async def _follow(
         self, task: Task, history_length: int | None, over: Callable[[Task], bool], *, reply_seconds: float = 0

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -77,6 +77,16 @@ class Target:
         return f"{self.scheme}://{_joined(address, self.port)}{self.path}"
 
 
+@dataclass(slots=True, eq=False)
+class _Lookup:
+    """A name that is looked up, for all who wait for it. One that has begun goes on when they have left and keeps its
+    slot, for its thread goes on, too: who asks again waits for the same. One that has no slot yet goes with them."""
+
+    work: "asyncio.Task[list[str]]" = field(init=False)
+    waiters: int = 0
+    begun: bool = False
+
+
 class UrlGuard:
     """`allowed` are hosts, each with a port or for any, that may have an address which is not public."""
 
@@ -84,7 +94,7 @@ class UrlGuard:
         self._allowed = frozenset(_place(entry) for entry in allowed)
         self._resolve = resolve or look_up
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._lookups: dict[tuple[str, int], asyncio.Task[list[str]]] = {}
+        self._lookups: dict[str, _Lookup] = {}
 
     async def check(self, url: str) -> Target:
         """Where a URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
@@ -99,29 +109,40 @@ class UrlGuard:
     async def _addresses(self, host: str, port: int) -> list[Address]:
         with suppress(ValueError):
             return [ipaddress.ip_address(host)]
-        # One that is given up goes on and keeps its slot, for its thread does, too: who asks again waits for the same.
-        lookup = self._lookups.get((host, port))
+        lookup = self._lookups.get(host)
         if lookup is None:
-            lookup = self._lookups[host, port] = asyncio.create_task(self._look_up(host, port))
-            lookup.add_done_callback(lambda done: self._forget((host, port), done))
+            lookup = self._lookups[host] = _Lookup()
+            lookup.work = asyncio.create_task(self._look_up(lookup, host, port))
+            lookup.work.add_done_callback(lambda _: self._forget(host, lookup))
+        lookup.waiters += 1
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
-                found = await asyncio.shield(lookup)
+                found = await asyncio.shield(lookup.work)
             addresses = [ipaddress.ip_address(text) for text in found]
         except (OSError, ValueError, TimeoutError):  # UnicodeError is a ValueError
             addresses = []
+        finally:
+            self._leave(host, lookup)
         if not addresses:
             raise NoAddress(f"{host!r:.200} has no address")
         return addresses
 
-    async def _look_up(self, host: str, port: int) -> list[str]:
+    async def _look_up(self, lookup: _Lookup, host: str, port: int) -> list[str]:
         async with self._slots:
+            lookup.begun = True
             return await self._resolve(host, port)
 
-    def _forget(self, name: tuple[str, int], lookup: "asyncio.Task[list[str]]") -> None:
-        del self._lookups[name]
-        if not lookup.cancelled():
-            lookup.exception()  # it was told to whoever waited, if anybody still did
+    def _leave(self, host: str, lookup: _Lookup) -> None:
+        lookup.waiters -= 1
+        if not lookup.waiters and not lookup.begun:
+            lookup.work.cancel()
+            self._forget(host, lookup)
+
+    def _forget(self, host: str, lookup: _Lookup) -> None:
+        if self._lookups.get(host) is lookup:
+            del self._lookups[host]
+        if lookup.work.done() and not lookup.work.cancelled():
+            lookup.work.exception()  # it was told to whoever waited, if anybody still did
 
 
 async def look_up(host: str, port: int) -> list[str]:

@@ -2,7 +2,8 @@
 
 A row is written in the transaction that changes the task, for every place where its news are posted, and goes when
 the news were taken there or were given up. Its poster is the process that owned the task then. If that one lives no
-more, another takes the row, a few times in all. What is told is read from the task, so that a row holds no words.
+more, another takes the row, a few times in all. A place that comes late to a task is noted with the place itself. What
+is told is read from the task, so that a row holds no words.
 """
 
 from collections.abc import Callable
@@ -16,20 +17,28 @@ from holdfast.store.shares import Length
 Result = TypeVar("Result")
 
 COLUMNS = "o.tenant, o.task_id, o.config_id, o.version, o.poster, o.tries"
-NOTE = """
+ROWS = """
     INSERT INTO outbox (tenant, task_id, config_id, session_no, version, poster, tries)
-    SELECT p.tenant, p.task_id, p.config_id, p.session_no, t.version, t.owner, 0
+    SELECT p.tenant, p.task_id, p.config_id, p.session_no, t.version, {poster}, 0
     FROM push_configs p JOIN tasks t ON t.tenant = p.tenant AND t.task_id = p.task_id
-    WHERE p.tenant = ?1 AND p.task_id = ?2 AND (?3 = '' OR p.config_id = ?3)
+    WHERE p.tenant = ?1 AND p.task_id = ?2 {narrower}
     ON CONFLICT (tenant, task_id, config_id) DO UPDATE
     SET version = excluded.version, poster = excluded.poster, tries = 0"""
+NOTE = ROWS.format(poster="t.owner", narrower="")
+NOTE_PLACE = ROWS.format(poster="?4", narrower="AND p.config_id = ?3 AND t.version > 1")
 GET = f"SELECT {COLUMNS} FROM outbox o WHERE o.tenant = ?1 AND o.task_id = ?2 AND o.config_id = ?3"
-OF_TASK = f"SELECT {COLUMNS} FROM outbox o WHERE o.tenant = ?1 AND o.task_id = ?2 ORDER BY o.config_id"
 WAITING = f"SELECT {COLUMNS} FROM outbox o WHERE o.tenant = ?1 ORDER BY o.task_id, o.config_id LIMIT 1000"
 LEFT = f"""
     SELECT {COLUMNS} FROM outbox o LEFT JOIN holders h ON h.holder = o.poster
     WHERE h.holder IS NULL OR h.expires_at <= ?1 ORDER BY o.tenant, o.task_id, o.config_id LIMIT 100"""
-TAKE = "UPDATE outbox SET poster = ?4, tries = tries + 1 WHERE tenant = ?1 AND task_id = ?2 AND config_id = ?3"
+LEFT_OF_TASK = f"""
+    SELECT {COLUMNS} FROM outbox o LEFT JOIN holders h ON h.holder = o.poster
+    WHERE o.tenant = ?1 AND o.task_id = ?2 AND (h.holder IS NULL OR h.expires_at <= ?3 OR o.poster = ?4)
+    ORDER BY o.config_id"""
+OWN = f"SELECT {COLUMNS} FROM outbox o WHERE o.poster = ?1 ORDER BY o.tenant, o.task_id, o.config_id LIMIT 1000"
+TAKE = """
+    UPDATE outbox SET tries = tries + CASE WHEN poster = ?4 THEN 0 ELSE 1 END, poster = ?4
+    WHERE tenant = ?1 AND task_id = ?2 AND config_id = ?3"""
 SETTLE = "DELETE FROM outbox WHERE tenant = ?1 AND task_id = ?2 AND config_id = ?3 AND version <= ?4"
 DROP = "DELETE FROM outbox WHERE tenant = ?1 AND task_id = ?2 AND config_id = ?3"
 DROP_OF_SESSION = "DELETE FROM outbox WHERE session_no = ?1"
@@ -57,21 +66,23 @@ class Outbox(Part):
         """The tenant's, by task."""
         return [Unposted(*row) for row in await self.workers.read(lambda tx: tx.all(WAITING, self.tenant))]
 
-    async def of_task(self, task_id: str) -> list[Unposted]:
-        """Those of one task."""
-        rows = await self.workers.read(lambda tx: tx.all(OF_TASK, self.tenant, task_id), Length.PAGE)
+    async def left_of_task(self, task_id: str, me: str) -> list[Unposted]:
+        """Those of one task whose poster no longer says that it is alive, or is me."""
+        rows = await self.workers.read(lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), Length.PAGE)
         return [Unposted(*row) for row in rows]
 
-    async def left(self) -> list[Unposted]:
-        """Some of every tenant's whose poster no longer says that it is alive."""
-        return [Unposted(*row) for row in await self.workers.read(lambda tx: tx.all(LEFT, tx.now()))]
+    async def left(self, me: str | None = None) -> list[Unposted]:
+        """Some of every tenant's whose poster no longer says that it is alive, and then some whose poster is me."""
 
-    async def add(self, task_id: str, config_id: str) -> None:
-        """Have one place told how a task stands."""
-        await self._write(task_id, lambda tx: tx.run(NOTE, self.tenant, task_id, config_id))
+        def read(tx: Tx) -> list[Row]:
+            dead = tx.all(LEFT, tx.now())
+            return dead + [row for row in tx.all(OWN, me) if row not in dead] if me is not None else dead
+
+        return [Unposted(*row) for row in await self.workers.read(read)]
 
     async def take(self, item: Unposted, poster: str) -> bool:
-        """Make it this poster's; False if somebody else has changed it since it was found."""
+        """Make it this poster's, which counts as a try if it was another's; False if somebody else has changed it since
+        it was found."""
 
         def write(tx: Tx) -> bool:
             row: Row | None = tx.one(GET, self.tenant, item.task_id, item.config_id)
@@ -95,7 +106,12 @@ class Outbox(Part):
 
 def note(tx: Tx, tenant: str, task_id: str) -> None:
     """Have every place of a task told of its change, which this transaction makes."""
-    tx.run(NOTE, tenant, task_id, "")
+    tx.run(NOTE, tenant, task_id)
+
+
+def note_place(tx: Tx, tenant: str, task_id: str, config_id: str, poster: str) -> None:
+    """Have one place told by a poster how a task stands, if anything has happened in it since it began."""
+    tx.run(NOTE_PLACE, tenant, task_id, config_id, poster)
 
 
 def drop(tx: Tx, tenant: str, task_id: str, config_id: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from holdfast.core.errors import NotFound, TooLarge
 from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Row, Tx
-from holdfast.store.outbox import drop, push_lock
+from holdfast.store.outbox import drop, note_place, push_lock
 from holdfast.store.part import Part
 from holdfast.store.reading import existing_head
 from holdfast.store.shares import Length
@@ -50,8 +50,9 @@ class PushConfigs(Part):
 
     __slots__ = ()
 
-    async def put(self, config: StoredPushConfig) -> None:
-        """Keep it, instead of the task's one with the same id; NotFound without the task, TooLarge beyond ten."""
+    async def put(self, config: StoredPushConfig, *, poster: str | None = None) -> None:
+        """Keep it, instead of the task's one with the same id; NotFound without the task, TooLarge beyond ten. With
+        `poster`, what has happened in the task already is noted in the outbox, for this poster to tell."""
         check_name(config.task_id, "a task id")
         check_name(config.config_id, "the id of a push configuration")
         check_together("the ids of a task and its push configuration", config.task_id, config.config_id)
@@ -67,6 +68,8 @@ class PushConfigs(Part):
                 raise TooLarge(f"a task has at most {MAX_CONFIGS} push configurations", limit=MAX_CONFIGS)
             shown = (config.url, config.token, config.scheme, config.credentials, config.version)
             tx.run(PUT, self.tenant, config.task_id, config.config_id, session_no, *shown, tx.now())
+            if poster is not None:
+                note_place(tx, self.tenant, config.task_id, config.config_id, poster)
 
         await self.write(session_id, write)
 
