@@ -81,7 +81,7 @@ async def kill_gateways(
 ) -> Outcome:
     """Kill gateways so often at random moments under 32 retrying clients; `module` is the program that serves."""
     chance = random.Random(seed)
-    ports = fixed_ports(gateways, chance)
+    ports = fixed_ports(gateways)
     served = [Gateway(folder / f"g{n}", store_url, module, port) for n, port in enumerate(ports)]
     clients = Clients([each.url for each in served])
     outcome = Outcome(clients)
@@ -145,8 +145,12 @@ async def _is_ready(port: int) -> bool:
             await writer.wait_closed()
 
 
-def fixed_ports(count: int, chance: random.Random) -> Sequence[int]:
-    """Free ports to come back to: below those that the kernel gives away while nobody listens on them."""
+def fixed_ports(count: int) -> Sequence[int]:
+    """Free ports to come back to: below those that the kernel gives away while nobody listens on them.
+
+    They are no part of a seed's plan: two runs of one seed, side by side, must not meet.
+    """
+    chance = random.SystemRandom()
     found: set[int] = set()
     while len(found) < count:
         port = chance.randrange(20_000, 32_000)

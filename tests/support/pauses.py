@@ -5,7 +5,6 @@ acknowledged is lost or doubled, no task failed that could have been resumed, ef
 """
 
 import asyncio
-import random
 import signal
 import time
 from collections import Counter
@@ -76,7 +75,7 @@ async def pause_gateways(
     async with AsyncExitStack() as stack:
         hook = await stack.enter_async_context(hook_listening())
         served = [await _served(stack, store_url, folder / f"g{n}") for n in range(gateways)]
-        for each, port in zip(served, fixed_ports(gateways, random.Random(seed)), strict=True):
+        for each, port in zip(served, fixed_ports(gateways), strict=True):
             each.gateway.port = port
             stack.push_async_callback(_kill, each)
             await each.gateway.start()
