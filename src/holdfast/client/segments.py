@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-MARK = b"\x1e"
-"""In no line: JSON has it escaped."""
+MARK = b"\t"
+"""In no line: our JSON has it escaped. To readers of JSON it is a blank, so earlier clients read these lines too."""
 POSITION = "position"
 READ_BYTES = 1024 * 1024
 

@@ -40,7 +40,8 @@ def _listeners(host: str, port: int) -> set[str]:
     exact = f"{struct.unpack('=I', packed)[0]:08X}"
     mapped = f"{0:016X}{struct.unpack('=I', bytes((0, 0, 255, 255)))[0]:08X}{exact}"
     own = found.get(exact, set()) | found.get(mapped, set())
-    return own or found.get("0" * 8, set()) | found.get("0" * 32, set())
+    # Where somebody listens on all addresses of IPv4, a socket for all of IPv6 gets IPv6 only.
+    return own or found.get("0" * 8, set()) or found.get("0" * 32, set())
 
 
 def _sockets(pid: int) -> set[str]:
