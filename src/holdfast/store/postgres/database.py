@@ -31,7 +31,8 @@ DEFAULTS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""What a connection has unless the URL says otherwise, so that the kernel too notices a host that has gone."""
+"""What a connection has unless the URL says otherwise: a name that others know it by, and the settings with which the
+kernel too notices a host that has gone."""
 SETTINGS = {
     "synchronous_commit": "on",
     "client_encoding": "UTF8",
