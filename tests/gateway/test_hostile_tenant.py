@@ -8,7 +8,7 @@ import pytest
 from holdfast.core.strict_json import MAX_COUNT
 from holdfast.gateway.app import create_app
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.routes.transfer import MOST_EXPORTS, archive_bytes, counted
+from holdfast.gateway.routes.transfer import MOST_EXPORTS, MOST_OF_A_TENANT, archive_bytes, counted
 from holdfast.store import NewEvent, Store
 from holdfast.store.children import MAX_CHILDREN
 from holdfast.store.goals import NAME_TRIES
@@ -78,11 +78,16 @@ async def test_only_so_many_exports_are_under_way(store: Store) -> None:
         httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client,
         AsyncExitStack() as deaf,
     ):
-        for _ in range(MOST_EXPORTS):
-            export = await deaf.enter_async_context(aclosing(counted(gateway, archive_bytes(store, None))))
+        for number in range(MOST_EXPORTS):
+            whose = store.tenant if number < MOST_OF_A_TENANT else "other"
+            export = await deaf.enter_async_context(aclosing(counted(gateway, whose, archive_bytes(store, None))))
             await anext(export)
+            if number < MOST_OF_A_TENANT - 1:
+                assert (await client.get("/api/export")).status_code == 200
+            elif number < MOST_EXPORTS - 1:
+                assert (await client.get("/api/export")).status_code == 503, "one tenant never has them all"
         answer = await client.get("/api/export")
         assert (answer.status_code, answer.json()["code"]) == (503, "busy")
         await deaf.aclose()
         assert (await client.get("/api/export")).status_code == 200
-    assert gateway.exports == 0
+    assert not gateway.exports

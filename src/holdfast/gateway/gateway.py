@@ -59,8 +59,8 @@ class Gateway:
         self.turn_times = TurnTimes()
         self.posts = Posts()
         self.unsent = Unsent()
-        self.exports = 0
-        """How many are under way."""
+        self.exports: Counter[str] = Counter()
+        """How many are under way, by tenant."""
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
         self.address: str | None = None

@@ -36,6 +36,8 @@ from holdfast.store.portable.lines import encode_event, event_parts
 LOG_PAGE = 250
 MOST_EXPORTS = 4
 """At one time: each holds some large events, whether its client takes them or not."""
+MOST_OF_A_TENANT = MOST_EXPORTS - 1
+"""So that whoever comes next finds one."""
 ARCHIVE = "application/zip"
 GIVE_UP_SECONDS = 3.0
 """How long a stop waits for an import to take back what it has begun; the next start does the rest."""
@@ -68,9 +70,10 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     ) -> Response:
         for session_id in session or ():
             await store.sessions.get(session_id)
-        if gateway.exports >= MOST_EXPORTS:
-            raise Busy(f"{MOST_EXPORTS} exports are under way", retry_after=10)
-        return Streamed(await begun(counted(gateway, archive_bytes(store, session))), ARCHIVE, gateway.stopping)
+        if gateway.exports.total() >= MOST_EXPORTS or gateway.exports[store.tenant] >= MOST_OF_A_TENANT:
+            raise Busy(f"{gateway.exports.total()} exports are under way", retry_after=10)
+        made = counted(gateway, store.tenant, archive_bytes(store, session))
+        return Streamed(await begun(made), ARCHIVE, gateway.stopping)
 
     @routes.post(
         "/api/import",
@@ -112,15 +115,17 @@ def _pieces(events: Sequence[Event]) -> list[bytes]:
     return [*pieces, b"".join(small)][::-1]
 
 
-async def counted(gateway: Gateway, made: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+async def counted(gateway: Gateway, tenant: str, made: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     """The pieces of an export, which counts among those under way until it ends."""
-    gateway.exports += 1
+    gateway.exports[tenant] += 1
     try:
         async with aclosing(made):
             async for piece in made:
                 yield piece
     finally:
-        gateway.exports -= 1
+        gateway.exports[tenant] -= 1
+        if not gateway.exports[tenant]:
+            del gateway.exports[tenant]
 
 
 async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:
