@@ -7,7 +7,9 @@ import pytest
 from tests.a2a.harness import Client, Conducted, Gate, Stream, running, sending, until, words
 
 from holdfast.a2a.handler import Status
-from holdfast.a2a.wire import Artifact, TextPart
+from holdfast.a2a.task_lists import TaskLists
+from holdfast.a2a.wire import Artifact, Message, TextPart
+from holdfast.core import Task
 from holdfast.store import Store, open_store
 
 
@@ -51,6 +53,30 @@ async def test_a_stream_is_the_task_then_pieces_as_they_come_then_the_end(store:
         whole = (await client.call("GetTask", {"id": task["id"]}, "1.0"))["result"]
         assert words(whole) == "one two"
         assert whole["artifacts"][0]["artifactId"] == first["artifact"]["artifactId"]
+
+
+async def test_a_stream_begins_with_the_task_as_it_was_accepted_however_quick_the_turn_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn is over before the stream has read what it shows first; nothing is left out, and nothing told twice."""
+    history = TaskLists.history
+
+    async def late(self: TaskLists, task: Task, length: int | None) -> tuple[Message, ...]:
+        async with asyncio.timeout(60):
+            while not (await store.tasks.get(task.task_id)).state.terminal:
+                await asyncio.sleep(0.01)
+        return await history(self, task, length)
+
+    monkeypatch.setattr(TaskLists, "history", late)
+    agent = Conducted()
+    for output in ("one ", "two", None):
+        agent.put(output)
+    async with running(store, agent) as client, client.stream("SendStreamingMessage", sending("hi")) as stream:
+        assert (await began(stream))["status"]["state"] == "TASK_STATE_SUBMITTED"
+        results = await stream.rest()
+        assert text_in(results) == "one two"
+        states = [result["statusUpdate"]["status"]["state"] for result in results if "statusUpdate" in result]
+        assert states == ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
 
 
 async def test_a_clients_disconnect_does_not_end_the_turn(store: Store) -> None:

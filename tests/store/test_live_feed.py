@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.support.following import follow_processes, take
 
-from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound
+from holdfast.core import types
+from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, SessionGone
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.hub import Cursor, Page
@@ -211,3 +212,41 @@ async def test_what_comes_while_the_hub_begins_again_is_not_missed(
             await store.append("s", [NewEvent("t", 3)])
             goes_on.set()
             assert (await coming).seq == 3
+
+
+@dataclass(slots=True)
+class Slow(Watched):
+    """Readers that begin only when they are let go."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+        self.asked.set()
+        await self.let_go.wait()
+        return await self.inner.read(run, length)
+
+
+async def test_who_follows_a_session_is_told_what_became_of_it_also_if_it_is_gone_before_it_is_read(
+    store: Store,
+) -> None:
+    """The first look at the database, the hub's and the follower's, comes after the deletion."""
+    await store.append("s", [NewEvent("t", 1)])
+    slow, hubs = Slow(store.feed.workers), store.feed.hubs
+    end = hubs.end
+
+    async def late_end() -> Cursor:
+        await slow.let_go.wait()
+        return await end()
+
+    hubs.end = late_end  # type: ignore[method-assign]
+    feed = replace(store.feed, workers=slow).session("s", after=1)
+    first = asyncio.create_task(anext(feed))
+    async with asyncio.timeout(60):
+        await slow.asked.wait()
+        await store.append("s", [NewEvent("t", 2)])
+        await store.deletion.delete("s")
+        slow.let_go.set()
+        assert [(await first).type, (await anext(feed)).type] == ["t", types.SESSION_DELETED]
+        with pytest.raises(SessionGone):
+            await anext(feed)

@@ -100,10 +100,13 @@ class Turns:
         )
 
     async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
-        """Record a message and run its turn; its task as it stands, and then its news until it rests, or a plain
-        reply."""
+        """Record a message and run its turn; its task as it was accepted (or as it stands, if the message was here
+        before), and then its news until it rests, or a plain reply."""
         task = await self._accepted(request)
-        async for item in self._follow(task, request.history_length, _rests, reply_seconds=self._reply_seconds):
+        begun = self._channels.get(task.task_id)
+        if begun is not None and begun.first.version != task.version:
+            begun = None
+        async for item in self._follow(task, request.history_length, _rests, begun, reply_seconds=self._reply_seconds):
             yield item
 
     async def get(self, request: TaskRequest) -> TaskView:
@@ -238,16 +241,26 @@ class Turns:
                 await self.post_left(task.task_id)
 
     async def _follow(
-        self, task: Task, history_length: int | None, over: Callable[[Task], bool], *, reply_seconds: float = 0
+        self,
+        task: Task,
+        history_length: int | None,
+        over: Callable[[Task], bool],
+        begun: Channel | None = None,
+        *,
+        reply_seconds: float = 0,
     ) -> AsyncGenerator[News]:
-        """A task as it stands, then its news until it is over; nothing is told twice or left out. A plain reply is
-        told instead, if the turn ends with one in so many seconds."""
+        """A task as it stands, or as it was when the turn began that it is followed from, then its news until it is
+        over; nothing is told twice or left out. A plain reply is told instead, if the turn ends with one in so many
+        seconds."""
         history, kept = await self._history(task, history_length), await kept_text(self._store, task)
-        channel = self._channels.get(task.task_id)
-        task = await self._store.tasks.get(task.task_id) if channel is None else channel.task
-        # In one go: what is told from now on is not in the view, and what was told is.
-        view = _with_text(task, history, channel.text or kept if channel else kept)
-        place = channel.place if channel else 0
+        channel = begun or self._channels.get(task.task_id)
+        if begun is not None:
+            view, place = _with_text(task, history, None), 0
+        else:
+            task = await self._store.tasks.get(task.task_id) if channel is None else channel.task
+            # In one go: what is told from now on is not in the view, and what was told is.
+            view = _with_text(task, history, channel.text or kept if channel else kept)
+            place = channel.place if channel else 0
         if channel is not None and reply_seconds:
             await channel.show(reply_seconds)
         reply = records.reply(task if channel is None else channel.task) if reply_seconds else None

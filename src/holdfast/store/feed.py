@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.core import Event
-from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
+from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput, SessionGone
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
@@ -178,7 +178,12 @@ class Feed(Part):
                 if events:
                     history, events = hub.history, events[::-1]
                 else:
-                    found = await hub.reads.read((name, after, history, last), look)
+                    try:
+                        found = await hub.reads.read((name, after, history, last), look)
+                    except SessionGone:
+                        if bell.is_set():
+                            continue  # the hub was told meanwhile what came before its end
+                        raise
                     history, last, events = found.history, found.last, found.events[::-1]
                     del found
                 news = bool(events)

@@ -131,6 +131,7 @@ class Hub:
         self._ring_cursors: list[Cursor] = []
         self._ring_bytes = 0
         self._start: Cursor | None = None
+        self._noted: str | None = None
         self._snapshot: str | None = None
         self._tailer: asyncio.Task[None] | None = None
         self._at_end = 0.0
@@ -162,8 +163,9 @@ class Hub:
 
     @property
     def history(self) -> str | None:
-        """The history that it follows, once it has a beginning: what is kept in memory belongs to it."""
-        return None if self._start is None else self._start.history
+        """The history that it follows, once it has a beginning or was told of a commit: what is kept in memory belongs
+        to it."""
+        return self._noted if self._start is None else self._start.history
 
     def tails(self) -> list[Tail]:
         """What is kept of each session that is followed."""
@@ -201,6 +203,8 @@ class Hub:
                 self._loop.call_soon_threadsafe(self._wake.set)
 
     def _note(self, recorded: list[Recorded], history: str) -> None:
+        if self.history is None:
+            self._noted = history  # whoever follows by now is told, also of a session that is gone before it is read
         if history == self.history:  # else those who follow look again once this hub has found out
             for entry in recorded:
                 session = (entry.tenant, entry.session_id)
@@ -230,7 +234,10 @@ class Hub:
             try:
                 if self._start is None:
                     begun = False
-                    self._start = cursor = await self._end()
+                    cursor = await self._end()
+                    if self._noted not in (None, cursor.history):
+                        self._begin_again()
+                    self._start = cursor
                     self._ready.set()
                 self._wake.clear()
                 found = await self._page(cursor, self._snapshot)
@@ -314,7 +321,7 @@ class Hub:
         self._clear()
 
     def _clear(self) -> None:
-        self._start = self._snapshot = None
+        self._start = self._noted = self._snapshot = None
         self._ready.clear()
         self._ring.clear()
         self._ring_cursors.clear()
