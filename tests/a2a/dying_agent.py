@@ -9,9 +9,10 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-from holdfast.a2a import Turn, runner, serve
-from holdfast.a2a.acceptance import Acceptance, Offer
-from holdfast.a2a.wire import text_of
+from holdfast.a2a import Turn, serve
+from holdfast.a2a.protocol.wire import text_of
+from holdfast.a2a.turns import runner
+from holdfast.a2a.turns.acceptance import Acceptance, Offer
 
 PHASES = ("offered", "accepted", "working", "streaming", "answering", "answered")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.a2a.file_names import disk_name, media_type_of, shown_name
-from holdfast.a2a.files import MAX_FILE, Files
-from holdfast.a2a.rpc import INVALID_PARAMS, RpcError
-from holdfast.a2a.wire import DataPart, FilePart, Part, TextPart
+from holdfast.a2a.files.file_names import disk_name, media_type_of, shown_name
+from holdfast.a2a.files.files import MAX_FILE, Files
+from holdfast.a2a.protocol.rpc import INVALID_PARAMS, RpcError
+from holdfast.a2a.protocol.wire import DataPart, FilePart, Part, TextPart
 from holdfast.store import Store
 
 MB = 1024 * 1024

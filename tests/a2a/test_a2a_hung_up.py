@@ -12,8 +12,8 @@ from tests.gateway.process import PATIENCE
 from tests.gateway.test_readers_gone import Held, until
 
 from holdfast.store import Store
-from holdfast.store.readers import THREADS
-from holdfast.store.shares import Length
+from holdfast.store.lanes.readers import THREADS
+from holdfast.store.lanes.shares import Length
 
 READS = {
     "ListTasks": ({}, "1.0"),

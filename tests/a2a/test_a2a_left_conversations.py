@@ -8,10 +8,10 @@ import pytest
 from tests.a2a.harness import Gate, message, running, tell, words
 
 from holdfast.a2a import InputRequired, Turn
-from holdfast.a2a.acceptance import Acceptance, Offer
-from holdfast.a2a.files import Files
+from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Output
-from holdfast.a2a.wire import Message, Role, TextPart
+from holdfast.a2a.protocol.wire import Message, Role, TextPart
+from holdfast.a2a.turns.acceptance import Acceptance, Offer
 from holdfast.core import TimeOrderedIds
 from holdfast.store import Store, open_store
 

@@ -12,20 +12,20 @@ from tests.a2a.harness import SECONDS, Conducted, tell, until
 from tests.a2a.test_a2a_outbox import emptied, recorded, states
 from tests.a2a.webhooks import Hook, listening
 
-from holdfast.a2a import records
 from holdfast.a2a.handler import Handler, InputRequired
-from holdfast.a2a.news import changes
-from holdfast.a2a.posting import Poster
-from holdfast.a2a.push import MOST_TAKEN, Push, PushConfigs
-from holdfast.a2a.tenants import Tenants
-from holdfast.a2a.turns import Turns
-from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
+from holdfast.a2a.protocol.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
+from holdfast.a2a.push.push import MOST_TAKEN, Push, PushConfigs
+from holdfast.a2a.push.push_sender import Poster
+from holdfast.a2a.push.url_guard import UrlGuard
+from holdfast.a2a.turns import records
+from holdfast.a2a.turns.agent_services import Tenants
+from holdfast.a2a.turns.task_updates import changes
+from holdfast.a2a.turns.turns import Turns
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.core.errors import InvalidInput, OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store
-from holdfast.store.push_configs import PushConfigs as StoredPushConfigs
-from holdfast.store.tasks import Tasks
+from holdfast.store.tasks.push_configs import PushConfigs as StoredPushConfigs
+from holdfast.store.tasks.tasks import Tasks
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def hook() -> AsyncIterator[Hook]:
 
 @pytest.fixture(autouse=True)
 def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.ROUND_SECONDS", 0.1)
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.ROUND_SECONDS", 0.1)
 
 
 def guard() -> UrlGuard:
@@ -247,7 +247,7 @@ async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after
 async def test_a_task_that_asks_back_while_it_is_canceled_is_told_as_canceled(
     store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.ROUND_SECONDS", 60.0)  # told by the cancel itself, not found later
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.ROUND_SECONDS", 60.0)  # told by the cancel itself, not found later
     agent = Conducted()
     ours = server(store, agent, tmp_path)
     await ours.start(alone=True)

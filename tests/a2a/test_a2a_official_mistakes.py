@@ -13,8 +13,8 @@ from tests.a2a.harness import SECONDS, listening, message, running, sending, tel
 
 from holdfast.a2a import Turn
 from holdfast.a2a.handler import Output
-from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.wire import Artifact, DataPart
+from holdfast.a2a.protocol.wire import Artifact, DataPart
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.store import Store
 
 NUMBERS = {"whole": 1, "real": 1.0, "large": 12345678901234567890, "small": 1e-9, "deep": [{"n": 0}]}

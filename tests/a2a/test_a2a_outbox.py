@@ -15,11 +15,11 @@ from tests.a2a import dying_agent
 from tests.a2a.harness import SECONDS, Client, Conducted, agent_process, free_port, running, sending, tell, until
 from tests.a2a.webhooks import Hook, listening
 
-from holdfast.a2a.push import MOST_TAKEN
-from holdfast.a2a.url_guard import UrlGuard
+from holdfast.a2a.push.push import MOST_TAKEN
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.store import Store
-from holdfast.store.push_configs import StoredPushConfig
+from holdfast.store.tasks.push_configs import StoredPushConfig
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ async def test_what_is_posted_is_no_longer_in_the_store(store: Store, hook: Hook
 async def test_a_stopped_server_leaves_what_it_has_not_posted(
     store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.SECONDS_TO_POST", 0.01)
+    monkeypatch.setattr("holdfast.a2a.turns.turns.SECONDS_TO_POST", 0.01)
     hook.hold = asyncio.Event()
     async with running(store, tell, guard=UrlGuard(["127.0.0.1"])) as client:
         await client.call("SendMessage", pushing(hook, "one"), "1.0")

@@ -10,10 +10,10 @@ from tests.a2a.harness import SECONDS, Client, Conducted, message, running, send
 
 from holdfast.a2a import DataPart, FilePart, TextPart
 from holdfast.a2a.handler import InputRequired, Output, Rejected, Reply, Status
-from holdfast.a2a.wire import Artifact
+from holdfast.a2a.protocol.wire import Artifact
 from holdfast.core import Lease, TaskState
 from holdfast.store import Store
-from holdfast.store.leases import Leases
+from holdfast.store.tasks.leases import Leases
 
 
 async def ask(client: Client, text: str, message_id: str = "m", context_id: str | None = "c", **more: Any) -> Any:

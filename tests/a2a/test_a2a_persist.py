@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, OutcomeUnknown, StoreFailed
 

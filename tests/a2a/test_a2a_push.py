@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from tests.a2a.webhooks import SECONDS, Hook, certificate_for, listening
 
-from holdfast.a2a.files import Files
-from holdfast.a2a.posting import TRIES, Poster
-from holdfast.a2a.push import Push, PushConfigs
-from holdfast.a2a.rpc import INVALID_PARAMS, TASK_NOT_FOUND, RpcError
-from holdfast.a2a.url_guard import RefusedUrl, UrlGuard, look_up
-from holdfast.a2a.wire import (
+from holdfast.a2a.files.files import Files
+from holdfast.a2a.protocol.rpc import INVALID_PARAMS, TASK_NOT_FOUND, RpcError
+from holdfast.a2a.protocol.wire import (
     Artifact,
     ArtifactUpdate,
     FilePart,
@@ -26,6 +23,9 @@ from holdfast.a2a.wire import (
     TaskView,
     TextPart,
 )
+from holdfast.a2a.push.push import Push, PushConfigs
+from holdfast.a2a.push.push_sender import TRIES, Poster
+from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard, look_up
 from holdfast.core import TaskState
 from holdfast.core.errors import TooLarge
 from holdfast.store import NewEvent, Store
@@ -189,7 +189,7 @@ async def test_nobody_who_listens_is_a_warning(
 async def test_a_place_that_never_answers_holds_up_nobody(
     push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.MOST_WAITING", MOST)
+    monkeypatch.setattr("holdfast.a2a.push.push.MOST_WAITING", MOST)
     async with listening() as stuck:
         stuck.hold = asyncio.Event()
         await configs.set("t1", at(stuck, config_id="stuck"))
@@ -382,7 +382,7 @@ async def test_a_try_that_was_slept_through_is_none(
     push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that stood still has not tried: that it woke up too late says nothing about the place."""
-    monkeypatch.setattr("holdfast.a2a.posting.ASLEEP_SECONDS", -1.0)
+    monkeypatch.setattr("holdfast.a2a.push.push_sender.ASLEEP_SECONDS", -1.0)
     await configs.set("t1", at(hook))
     hook.answers = ["500 No"] * (TRIES + 3)
     push.notify(view(), status(text="one"))

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from tests.a2a.harness import Conducted, running, sending, until, words
 
-from holdfast.a2a import names, records
 from holdfast.a2a.handler import InputRequired
-from holdfast.a2a.wire import Message, Role, TextPart
+from holdfast.a2a.protocol.wire import Message, Role, TextPart
+from holdfast.a2a.turns import keys, records
 from holdfast.core import NewEvent, Task, TaskState, types
 from holdfast.core.errors import LeaseHeld
 from holdfast.store import Store, open_store
 
-KEY = names.session_key("main", "c")
+KEY = keys.session_key("main", "c")
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
 
 
 def said(role: Role, text: str) -> NewEvent:
@@ -139,7 +139,7 @@ async def test_a_turn_that_its_servers_die_in_is_not_begun_again_by_a_redelivery
     entry = await store.keys.resolve(KEY, session_id="s")
     message = Message(Role.USER, "poison", (TextPart("poison"),), "c")
     own = records.message_record(replace(message, task_id="t"))
-    event = NewEvent(types.MESSAGE, own, idempotency_key=names.delivery_key(message))
+    event = NewEvent(types.MESSAGE, own, idempotency_key=keys.delivery_key(message))
     begun = await store.tasks.begin(entry.session_id, "t", "c", event, owner="dead")
     await store.tasks.update(begun.task, TaskState.WORKING, {"messageSeq": 1, "lastSeq": 1, "tries": 3})
     agent = Conducted()
@@ -154,9 +154,9 @@ async def test_a_turn_that_its_servers_die_in_is_not_begun_again_by_a_redelivery
 async def test_the_session_is_held_while_a_turn_waits_to_be_begun_again(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (2.0,))
-    monkeypatch.setattr("holdfast.a2a.turn_queue.LEASE_MS", 1_000)
-    monkeypatch.setattr("holdfast.a2a.turn_queue.RENEW_SECONDS", 0.2)
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (2.0,))
+    monkeypatch.setattr("holdfast.a2a.turns.turn_queue.LEASE_MS", 1_000)
+    monkeypatch.setattr("holdfast.a2a.turns.turn_queue.RENEW_SECONDS", 0.2)
     await left_behind(store)
     agent = Conducted()
     agent.put("answered", None)

@@ -17,8 +17,8 @@ from tests.a2a.harness import Conducted, Gate, running, tell
 
 from holdfast.a2a import Handler, Turn
 from holdfast.a2a.handler import InputRequired, Output, Reply, Status
-from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.wire import Artifact, DataPart
+from holdfast.a2a.protocol.wire import Artifact, DataPart
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.store import Store
 
 HOOK = "https://hooks.example/"

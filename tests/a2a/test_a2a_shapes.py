@@ -11,10 +11,10 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message as Proto
 from pydantic import BaseModel
 
-from holdfast.a2a import v03, v10
-from holdfast.a2a.card import Described, Form, agent_card
-from holdfast.a2a.rpc import REASONS, RpcError
-from holdfast.a2a.wire import (
+from holdfast.a2a.protocol import v03, v10
+from holdfast.a2a.protocol.card import Described, Form, agent_card
+from holdfast.a2a.protocol.rpc import REASONS, RpcError
+from holdfast.a2a.protocol.wire import (
     Artifact,
     ArtifactUpdate,
     DataPart,

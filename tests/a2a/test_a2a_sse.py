@@ -9,11 +9,12 @@ from typing import Any
 from starlette.applications import Starlette
 from tests.a2a.harness import SECONDS, Client, Conducted, listening, message, running, sending
 
-from holdfast.a2a import A2AServer, v10
-from holdfast.a2a.rpc import RpcError
+from holdfast.a2a import A2AServer
+from holdfast.a2a.protocol import v10
+from holdfast.a2a.protocol.rpc import RpcError
+from holdfast.a2a.protocol.wire import News, TaskView
 from holdfast.a2a.server import answers
 from holdfast.a2a.sse import AnswerStream
-from holdfast.a2a.wire import News, TaskView
 from holdfast.core import TaskState
 from holdfast.core.errors import StoreFailed
 from holdfast.store import Store

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.a2a.harness import SECONDS, Client, Gate, listening, message, running, words
 
-from holdfast.a2a import A2AServer, names, records
-from holdfast.a2a.wire import Message, Role, TextPart
+from holdfast.a2a import A2AServer
+from holdfast.a2a.protocol.wire import Message, Role, TextPart
+from holdfast.a2a.turns import keys, records
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.core.ids import session_id_for
 from holdfast.store import Store
@@ -19,7 +20,7 @@ SESSION = session_id_for("agent:main:a2a:c")
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
 
 
 @asynccontextmanager
@@ -83,7 +84,7 @@ async def test_a_server_that_stops_adopts_nothing(store: Store, tmp_path: Path) 
         await gate.seen(1)
         stopping = asyncio.create_task(server.stop(2.5))
         await asyncio.sleep(0)
-        entry = await store.keys.resolve(names.session_key("main", "c"), session_id="s")
+        entry = await store.keys.resolve(keys.session_key("main", "c"), session_id="s")
         said = records.message_record(Message(Role.USER, "m", (TextPart("hi"),), "c", "t"))
         await store.tasks.begin(entry.session_id, "t", "c", NewEvent(types.MESSAGE, said), owner="dead")
         await stopping

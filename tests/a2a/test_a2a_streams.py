@@ -7,8 +7,8 @@ import pytest
 from tests.a2a.harness import Client, Conducted, Gate, Stream, running, sending, until, words
 
 from holdfast.a2a.handler import Status
-from holdfast.a2a.task_lists import TaskLists
-from holdfast.a2a.wire import Artifact, Message, TextPart
+from holdfast.a2a.protocol.wire import Artifact, Message, TextPart
+from holdfast.a2a.turns.task_lists import TaskLists
 from holdfast.core import Task
 from holdfast.store import Store, open_store
 

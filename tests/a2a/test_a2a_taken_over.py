@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.a2a.harness import SECONDS, Client, Conducted, Gate, message, running, until, words
 
-from holdfast.a2a import Artifact, FilePart, InputRequired, Turn, records
+from holdfast.a2a import Artifact, FilePart, InputRequired, Turn
 from holdfast.a2a.handler import Output
+from holdfast.a2a.turns import records
 from holdfast.core import Lease, TaskState, types
 from holdfast.core.errors import LeaseLost
 from holdfast.core.ids import session_id_for
@@ -24,7 +25,7 @@ ASKED = {"underway": False, "messageSeq": 1, "lastSeq": 1}
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.recovery.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
 
 
 async def sent(client: Client, text: str) -> str:

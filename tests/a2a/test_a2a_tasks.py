@@ -9,7 +9,7 @@ from tests.a2a.harness import Client, Conducted, Gate, Stream, message, running,
 from holdfast.a2a import InputRequired, Reply, Status
 from holdfast.core import Task, TaskState, types
 from holdfast.store import Store, open_store
-from holdfast.store.tasks import Tasks
+from holdfast.store.tasks.tasks import Tasks
 
 VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
 

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from holdfast.a2a.files import MAX_FILE, Files
-from holdfast.a2a.upload_intake import Intake
-from holdfast.a2a.uploads import MAX_REQUEST, PATH, uploads_route
-from holdfast.a2a.wire import FilePart
+from holdfast.a2a.files.files import MAX_FILE, Files
+from holdfast.a2a.files.upload_intake import Intake
+from holdfast.a2a.files.uploads import MAX_REQUEST, PATH, uploads_route
+from holdfast.a2a.protocol.wire import FilePart
 from holdfast.store import Store
 
 BOUNDARY = "x-boundary"

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from holdfast.a2a.url_guard import AT_ONCE, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
+from holdfast.a2a.push.url_guard import AT_ONCE, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 
 NAMES = {
@@ -178,7 +178,7 @@ def test_what_is_no_host_cannot_be_named(entry: str) -> None:
 async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.01)
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.01)
     asked: list[str] = []
     answer = asyncio.Event()
 
@@ -198,7 +198,7 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
 
 
 async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
     asked: list[str] = []
 
     async def hangs(host: str, _port: int) -> list[str]:
@@ -219,7 +219,7 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
 
 
 async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
     asked: list[str] = []
 
     async def hangs(host: str, _port: int) -> list[str]:
@@ -237,7 +237,7 @@ async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.Monk
 
 
 async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
     asked: list[str] = []
     answer = asyncio.Event()
 

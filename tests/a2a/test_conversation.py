@@ -1,8 +1,8 @@
 """The order of a conversation, as a turn finds it in the log: also of tasks that asked back."""
 
-from holdfast.a2a import conversation
-from holdfast.a2a.records import AT_REST, at_work, message_record
-from holdfast.a2a.wire import Message, Role, TextPart
+from holdfast.a2a.protocol.wire import Message, Role, TextPart
+from holdfast.a2a.turns import conversation
+from holdfast.a2a.turns.records import AT_REST, at_work, message_record
 from holdfast.core import NewEvent, Task, TaskState, types
 from holdfast.store import Store
 

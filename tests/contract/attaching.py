@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.store import Store
-from holdfast.store.attachments import Attachments
+from holdfast.store.attachments.attachments import Attachments
+from holdfast.store.attachments.byte_buffer import PART
+from holdfast.store.attachments.sweep import sweep_step
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
-from holdfast.store.spool import PART
-from holdfast.store.sweep import sweep_step
 
 FIVE_MB = b"".join(hashlib.sha256(b"%d" % n).digest() for n in range(5 * PART // 32)) + b"end"
 NAMED: dict[str, Any] = {"name": "notes.txt", "media_type": "text/plain"}

@@ -13,7 +13,7 @@ from tests.support.steps import HALF_DONE, Meanwhile, rows, short_steps
 
 from holdfast.core.errors import Closing, HoldfastError, OutcomeUnknown, SessionGone, StorageFull
 from holdfast.store import Store
-from holdfast.store.retention import Policy
+from holdfast.store.lifecycle.retention import Policy
 
 __all__ = ["short_steps"]
 

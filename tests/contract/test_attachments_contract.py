@@ -28,10 +28,11 @@ from holdfast.core.errors import (
     StorageFull,
     TooLarge,
 )
-from holdfast.store import NewEvent, Store, open_store, spool
-from holdfast.store.attachments import Attachment
-from holdfast.store.spool import PART, spooled
-from holdfast.store.sweep import Swept
+from holdfast.store import NewEvent, Store, open_store
+from holdfast.store.attachments import byte_buffer
+from holdfast.store.attachments.attachments import Attachment
+from holdfast.store.attachments.byte_buffer import PART, spooled
+from holdfast.store.attachments.sweep import Swept
 
 
 @pytest.fixture(autouse=True)
@@ -97,8 +98,8 @@ async def test_a_stream_that_breaks_leaves_nothing(store: Store) -> None:
 
 
 async def test_too_much_is_refused_as_soon_as_it_is_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert spool.MAX_ATTACHMENT == 256 * 1024 * 1024
-    monkeypatch.setattr(spool, "MAX_ATTACHMENT", 100)
+    assert byte_buffer.MAX_ATTACHMENT == 256 * 1024 * 1024
+    monkeypatch.setattr(byte_buffer, "MAX_ATTACHMENT", 100)
     taken = 0
 
     async def endless() -> AsyncIterator[bytes]:

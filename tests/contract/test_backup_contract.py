@@ -16,7 +16,7 @@ from tests.support.steps import run
 
 from holdfast.core.errors import Conflict, Corrupt, HistoryChanged, InvalidInput, SchemaUnknown
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.backup import back_up, remove_unfinished, restore
+from holdfast.store.backup.backup import back_up, remove_unfinished, restore
 
 
 def fresh_url(store: Store, tmp_path: Path, postgres: Server) -> str:

@@ -20,7 +20,7 @@ from tests.support.steps import run
 from holdfast.core import SystemClock, strict_json
 from holdfast.core.errors import Corrupt, InvalidInput, SchemaUnknown
 from holdfast.store import Store, open_store
-from holdfast.store.backup import DamagedSession, back_up, damaged_sessions, restore
+from holdfast.store.backup.backup import DamagedSession, back_up, damaged_sessions, restore
 from holdfast.store.migrations import migrate, newest
 from holdfast.store.postgres import backup as postgres_backup
 from holdfast.store.postgres.connection import connect

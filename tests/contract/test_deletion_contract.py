@@ -11,10 +11,11 @@ from tests.support.material import numbered
 from tests.support.steps import Meanwhile, make_rich, number_of, run, short_steps, traces, verified, where
 
 from holdfast.core.errors import Corrupt, InvalidInput, LegalHold, NotFound, SessionGone
-from holdfast.store import Event, Store, arrivals, deletion
-from holdfast.store.archives import purge_step
-from holdfast.store.deletion import Deletion
-from holdfast.store.retention import PAGE, Policy
+from holdfast.store import Event, Store
+from holdfast.store.lifecycle import arrivals, deletion
+from holdfast.store.lifecycle.archives import purge_step
+from holdfast.store.lifecycle.deletion import Deletion
+from holdfast.store.lifecycle.retention import PAGE, Policy
 
 __all__ = ["short_steps"]
 
@@ -241,7 +242,7 @@ async def test_a_purge_that_was_interrupted_goes_on_by_itself(store: Store) -> N
 async def test_who_reads_an_archive_while_it_is_purged_is_told_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.archives.PAGE", 10)
+    monkeypatch.setattr("holdfast.store.lifecycle.archives.PAGE", 10)
     await store.append("s", numbered(*range(60)))
     await store.deletion.delete("s")
     with pytest.raises(NotFound):

@@ -20,11 +20,11 @@ from holdfast.core.errors import (
     SessionGone,
 )
 from holdfast.store import NewEvent, Store
-from holdfast.store.append import append
 from holdfast.store.engine import Tx
-from holdfast.store.projection import started_effect
-from holdfast.store.reading import existing_head
-from holdfast.store.rows import EFFECTS
+from holdfast.store.log.append import append
+from holdfast.store.log.projection import started_effect
+from holdfast.store.log.reading import existing_head
+from holdfast.store.log.rows import EFFECTS
 
 Call = Callable[[Store], Coroutine[Any, Any, Any]]
 

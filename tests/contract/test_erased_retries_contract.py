@@ -11,7 +11,7 @@ from tests.support.changes import assert_verified
 from holdfast.core import HoldfastError, TaskState
 from holdfast.core.errors import IdempotencyConflict, NotFound
 from holdfast.store import NewEvent, Store
-from holdfast.store.backup import back_up
+from holdfast.store.backup.backup import back_up
 
 UPDATES = {
     "state": lambda s: s.state.patch("s", {"a": {"b": 1}}, idempotency_key="state"),

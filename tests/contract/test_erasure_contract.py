@@ -16,7 +16,7 @@ from tests.support.steps import Meanwhile, make_rich, rows, short_steps, verifie
 from holdfast.core import TaskState
 from holdfast.core.errors import IdempotencyConflict, InvalidInput, LegalHold, NotFound, SessionGone
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.erasure import Erasure
+from holdfast.store.lifecycle.erasure import Erasure
 
 __all__ = ["short_steps"]
 

@@ -9,11 +9,13 @@ import pytest
 from tests.support.material import numbered
 
 from holdfast.core.errors import SessionGone
-from holdfast.store import Store, arrivals, exporting
+from holdfast.store import Store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
+from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 from holdfast.store.portable import ArchiveReader
-from holdfast.store.shares import Length
+from holdfast.store.transfer import exports
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ def held_by(path: Path) -> dict[str, int]:
 async def test_all_sessions_and_memories_are_exported_in_pages_however_many_there_are(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "PAGE", 2)
+    monkeypatch.setattr(exports, "PAGE", 2)
     for number in range(5):
         await store.append(f"s{number}", numbered(*range(number + 1)))
         await store.memories.put("facts", f"k{number}", number)
@@ -87,7 +89,7 @@ async def test_a_session_deleted_while_its_events_are_read_is_gone_and_there_is_
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reads are: the list, the session with a page of its events, and pages of the others."""
-    monkeypatch.setattr(exporting, "PAGE", 4)
+    monkeypatch.setattr(exports, "PAGE", 4)
     await store.append("s", numbered(*range(20)))
 
     async def delete() -> None:
@@ -102,7 +104,7 @@ async def test_a_session_deleted_while_its_events_are_read_is_gone_and_there_is_
 async def test_what_is_written_while_it_is_exported_comes_with_the_next_export(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "PAGE", 4)
+    monkeypatch.setattr(exports, "PAGE", 4)
     await store.append("s", numbered(*range(10)))
 
     async def write() -> None:
@@ -131,7 +133,7 @@ async def test_small_sessions_are_read_many_at_a_time(store: Store, tmp_path: Pa
 async def test_however_many_are_read_at_a_time_they_are_bounded_by_their_bytes(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "STRETCH_BYTES", 1)
+    monkeypatch.setattr(exports, "STRETCH_BYTES", 1)
     for number in range(5):
         await store.append(f"s{number}", numbered(1))
 

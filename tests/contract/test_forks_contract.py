@@ -29,11 +29,13 @@ from holdfast.core.errors import (
     SessionArriving,
     SessionGone,
 )
-from holdfast.store import NewEvent, Store, arrivals, lane
+from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.forks import COPY_EVENTS, Forks
+from holdfast.store.lanes import lane
+from holdfast.store.lanes.shares import Length
+from holdfast.store.lifecycle import arrivals
+from holdfast.store.lifecycle.forks import COPY_EVENTS, Forks
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
 
 __all__ = ["short_steps"]
 

@@ -19,10 +19,11 @@ from tests.support.steps import SHORT, Meanwhile, make_rich, rows, run, short_st
 from holdfast.core import Event, SystemClock, TaskState, types
 from holdfast.core.chain import seal
 from holdfast.core.errors import BadArchive, Conflict, SessionArriving
-from holdfast.store import NewEvent, Store, arrivals
+from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.importing import Importing
+from holdfast.store.lifecycle import arrivals
 from holdfast.store.portable import write_archive
+from holdfast.store.transfer.imports import Importing
 
 __all__ = ["short_steps"]
 

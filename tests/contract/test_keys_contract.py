@@ -9,8 +9,8 @@ from tests.support.material import numbered
 
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import Store, open_store
-from holdfast.store.keys import MAX_ROUTES, Reset
-from holdfast.store.retention import Policy
+from holdfast.store.lifecycle.retention import Policy
+from holdfast.store.sessions.keys import MAX_ROUTES, Reset
 
 KEY = "agent:main:a2a:c"
 

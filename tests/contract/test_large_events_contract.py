@@ -10,8 +10,8 @@ import pytest
 from holdfast.core import Event
 from holdfast.core.errors import Corrupt, StaleWriter
 from holdfast.store import NewEvent, Store
-from holdfast.store.hub import PAGE_BYTES, RING_BYTES, TAIL, TAIL_BYTES, Cursor, Tail
-from holdfast.store.reading import STRETCH_BYTES
+from holdfast.store.feed.hub import PAGE_BYTES, RING_BYTES, TAIL, TAIL_BYTES, Cursor, Tail
+from holdfast.store.log.reading import STRETCH_BYTES
 
 BEGINNING = Cursor("", 0, 0)
 KB = 1024

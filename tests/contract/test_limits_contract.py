@@ -18,7 +18,7 @@ from tests.support.steps import run
 from holdfast.core.errors import BadArchive, HoldfastError, InvalidInput
 from holdfast.core.ids import MAX_NAME_LENGTH, MAX_NAMES_BYTES
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.push_configs import StoredPushConfig
+from holdfast.store.tasks.push_configs import StoredPushConfig
 
 LONG = MAX_NAME_LENGTH
 Write = Callable[[Store, str, str], Awaitable[Any]]

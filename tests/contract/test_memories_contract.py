@@ -21,7 +21,7 @@ from holdfast.core.errors import (
     TooLarge,
 )
 from holdfast.store import Store, open_store
-from holdfast.store.memories import MAX_VALUE
+from holdfast.store.memory.memories import MAX_VALUE
 
 VALUES: list[Any] = [None, True, 0, 1.5, "", "naïve 名前", [], {}, {"a": [1, {"b": None}]}]
 

@@ -7,7 +7,7 @@ from tests.support.interrupted import Twice
 
 from holdfast.core import Task
 from holdfast.store import NewEvent, Store, TaskState
-from holdfast.store.push_configs import StoredPushConfig
+from holdfast.store.tasks.push_configs import StoredPushConfig
 
 
 async def begun(store: Store, *configs: str, task_id: str = "t") -> Task:

@@ -7,18 +7,18 @@ import pytest
 from tests.support.changes import assert_verified
 from tests.support.counting import Counting
 
-from holdfast.a2a.task_lists import TaskLists
-from holdfast.a2a.wire import ListRequest
+from holdfast.a2a.protocol.wire import ListRequest
+from holdfast.a2a.turns.task_lists import TaskLists
 from holdfast.core import TaskState, strict_json
 from holdfast.core.errors import TooLarge
 from holdfast.store import Filter, NewEvent, Store
-from holdfast.store.agents import MAX_REPORT
-from holdfast.store.checkpoints import MAX_LABEL
 from holdfast.store.engine import Tx
-from holdfast.store.goals import MAX_DESCRIPTION
-from holdfast.store.memories import MAX_VALUE
+from holdfast.store.memory.memories import MAX_VALUE
 from holdfast.store.pages import PAGE_BYTES
-from holdfast.store.sessions import MAX_FINAL, MAX_INITIAL, MAX_METADATA, MAX_TAGS, page
+from holdfast.store.sessions.agents import MAX_REPORT
+from holdfast.store.sessions.checkpoints import MAX_LABEL
+from holdfast.store.sessions.goals import MAX_DESCRIPTION
+from holdfast.store.sessions.sessions import MAX_FINAL, MAX_INITIAL, MAX_METADATA, MAX_TAGS, page
 
 LARGE = PAGE_BYTES * 3 // 5
 

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.core.errors import InvalidInput, NotFound, SessionGone, TooLarge
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.push_configs import MAX_CONFIGS, StoredPushConfig
+from holdfast.store.tasks.push_configs import MAX_CONFIGS, StoredPushConfig
 
 SECRET = "what-another-service-gave-us"
 HOOK = StoredPushConfig("t1", "one", "https://example.com/hook", SECRET, "Bearer", SECRET, "0.3")

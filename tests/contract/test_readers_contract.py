@@ -15,15 +15,16 @@ from tests.support.material import numbered
 
 from holdfast.core import NewEvent
 from holdfast.core.errors import Busy, Closing, ReadTimeout
-from holdfast.store import Store, open_store, shares
+from holdfast.store import Store, open_store
 from holdfast.store import store as store_module
-from holdfast.store.callers import reading_for
 from holdfast.store.engine import Tx
+from holdfast.store.lanes import shares
+from holdfast.store.lanes.callers import reading_for
+from holdfast.store.lanes.readers import THREADS
+from holdfast.store.lanes.shares import Length
 from holdfast.store.postgres import connection as postgres_connection
 from holdfast.store.postgres import database as postgres_database
 from holdfast.store.postgres import transaction as postgres_transaction
-from holdfast.store.readers import THREADS
-from holdfast.store.shares import Length
 from holdfast.store.sqlite import transaction as sqlite_transaction
 
 PATIENCE = 30.0

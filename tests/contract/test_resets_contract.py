@@ -11,7 +11,7 @@ from tests.support.material import numbered, values
 
 from holdfast.core.errors import Conflict, InvalidInput, NotFound
 from holdfast.store import Store, open_store
-from holdfast.store.keys import Reset
+from holdfast.store.sessions.keys import Reset
 
 
 async def test_a_reset_routes_the_key_to_a_new_session_and_each_names_the_other(store: Store) -> None:

@@ -17,9 +17,10 @@ from tests.support.children import spawn
 from holdfast.core import NewEvent, SystemClock, TimeOrderedIds
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreUnavailable
 from holdfast.store import Store, open_store
-from holdfast.store.append import append
 from holdfast.store.engine import Tx
-from holdfast.store.indexing import (
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import prepare_all
+from holdfast.store.text.indexing import (
     LOCK,
     PUT,
     forget_events,
@@ -29,9 +30,8 @@ from holdfast.store.indexing import (
     match_memories,
     unindex_memory,
 )
-from holdfast.store.prepare import prepare_all
+from holdfast.store.text.tokenizer import Query, Term, document, parse_query
 from holdfast.store.urls import open_engine
-from holdfast.store.words import Query, Term, document, parse_query
 
 NOWHERE = "UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events'"
 
@@ -231,7 +231,7 @@ async def test_tenants_never_see_each_other(store: Store, monkeypatch: pytest.Mo
     await other.append("s", say("shared words theirs"))
     for scope in ("as it is", "the same for all"):
         if scope != "as it is":
-            monkeypatch.setattr("holdfast.store.indexing.crc32", lambda _: 7)
+            monkeypatch.setattr("holdfast.store.text.indexing.crc32", lambda _: 7)
             await unindex_everything(store)
         assert len((await store.search.find("shared")).hits) == 1
         assert await found(store, "theirs") == []
@@ -439,7 +439,7 @@ async def test_erased_words_leave_the_file(sqlite_url: str, others: int, monkeyp
 
     The words have letters that no drawn id has: `qkept` came up in one.
     """
-    monkeypatch.setattr("holdfast.store.indexing.STEP_PAGES", 2)
+    monkeypatch.setattr("holdfast.store.text.indexing.STEP_PAGES", 2)
     path = sqlite_url.removeprefix("sqlite:///")
     async with await open_store(sqlite_url) as store:
         for n in range(0, others, 500):

@@ -9,10 +9,10 @@ import pytest
 from holdfast.core import NewEvent
 from holdfast.store import Store
 from holdfast.store.engine import Row, Tx
+from holdfast.store.lanes.shares import Length
 from holdfast.store.part import Workers
-from holdfast.store.search import LARGE, PAGE_BYTES, SMALL, Search
-from holdfast.store.shares import Length
-from holdfast.store.words import MAX_READ
+from holdfast.store.text.search import LARGE, PAGE_BYTES, SMALL, Search
+from holdfast.store.text.tokenizer import MAX_READ
 
 MB = 1024 * 1024
 OVERHEAD = 64 * 1024

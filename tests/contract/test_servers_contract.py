@@ -3,7 +3,7 @@
 import asyncio
 
 from holdfast.store import Store
-from holdfast.store.servers import Server
+from holdfast.store.tasks.servers import Server
 
 ONE = Server("a", "http://127.0.0.1:1", "host", 11, 5)
 TWO = Server("b", "http://127.0.0.1:2", "host", 12, 4)

@@ -15,11 +15,11 @@ from holdfast.core import State, strict_json
 from holdfast.core.errors import StaleState, TooLarge
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
+from holdfast.store.log.projection import merge
 from holdfast.store.part import Workers
-from holdfast.store.projection import merge
-from holdfast.store.shares import Length
-from holdfast.store.state import IN_LANE, MAX_STATE, Documents
-from holdfast.store.state_merge import merged
+from holdfast.store.sessions.state import IN_LANE, MAX_STATE, Documents
+from holdfast.store.sessions.state_merge import merged
 
 POINTS = "SELECT seq, document FROM state_points ORDER BY seq"
 

@@ -23,12 +23,13 @@ from holdfast.core.errors import (
     InvalidInput,
     NotFound,
 )
-from holdfast.store import Store, open_store, sweep
+from holdfast.store import Store, open_store
+from holdfast.store.attachments import sweep
+from holdfast.store.attachments.byte_buffer import PART
+from holdfast.store.attachments.sweep import DAY_MS, Swept
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
-from holdfast.store.spool import PART
-from holdfast.store.sweep import DAY_MS, Swept
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from tests.support.interrupted import Twice
 
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import Store, open_store
-from holdfast.store.tokens import LONGEST_MS, SCOPES, digest, id_of
+from holdfast.store.operators.tokens import LONGEST_MS, SCOPES, digest, id_of
 
 HOUR = 3_600_000
 

@@ -10,8 +10,8 @@ from tests.support.material import numbered, said, values
 
 from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, StaleState, TaskEnded
 from holdfast.store import NewEvent, Store, TaskState
-from holdfast.store.task_texts import TaskText
-from holdfast.store.tasks import waiting
+from holdfast.store.tasks.task_texts import TaskText
+from holdfast.store.tasks.tasks import waiting
 
 
 async def test_a_lease_has_one_holder_and_a_new_holder_fences_the_old(store: Store) -> None:

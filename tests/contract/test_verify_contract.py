@@ -11,8 +11,8 @@ from tests.support.steps import rows, run
 
 from holdfast.core import types
 from holdfast.store import NewEvent, Store
-from holdfast.store.append import append
-from holdfast.store.backup import back_up
+from holdfast.store.backup.backup import back_up
+from holdfast.store.log.append import append
 
 SESSION = "(SELECT session_no FROM sessions WHERE session_id = 's')"
 

@@ -8,7 +8,7 @@ import pytest
 from holdfast.core import errors
 from holdfast.gateway.app import create_app
 from holdfast.prove.broken.expected import KINDS
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.store import open_store
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from tests.gateway.process import PATIENCE
 from websockets.sync.client import ClientConnection, connect
 
 from holdfast.store import open_store
-from holdfast.store.tokens import Tokens
+from holdfast.store.operators.tokens import Tokens
 
 
 class Wanted(NamedTuple):

@@ -13,8 +13,8 @@ from tests.gateway.calling import checked
 from tests.gateway.holders import Wanted, bearer, client, make_tokens
 from tests.gateway.process import Running, running
 
-from holdfast.a2a import v03, v10
-from holdfast.a2a.wire import READING, Operation
+from holdfast.a2a.protocol import v03, v10
+from holdfast.a2a.protocol.wire import READING, Operation
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 MIB = 1024 * 1024

@@ -19,7 +19,7 @@ from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol
 from holdfast.gateway.connections.unsent import Unsent
 from holdfast.store import Store
-from holdfast.store.prepare import MAX_EVENTS
+from holdfast.store.log.prepare import MAX_EVENTS
 
 
 async def test_all_bodies_together_fit_into_memory(store: Store) -> None:

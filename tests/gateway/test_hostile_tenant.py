@@ -10,8 +10,8 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.routes.transfer import MOST_EXPORTS, MOST_OF_A_TENANT, archive_bytes, counted
 from holdfast.store import NewEvent, Store
-from holdfast.store.children import MAX_CHILDREN
-from holdfast.store.goals import NAME_TRIES
+from holdfast.store.sessions.children import MAX_CHILDREN
+from holdfast.store.sessions.goals import NAME_TRIES
 
 TIMES = ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "1969-12-31T23:59:59Z"]
 

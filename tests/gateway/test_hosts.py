@@ -14,10 +14,10 @@ from tests.gateway.process import Running
 from tests.gateway.raw import get, raw, refused
 from tests.gateway.test_connections import UPGRADE
 
-from holdfast.a2a.hosts import HostCheck, checked_origin
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
 from holdfast.gateway.app import create_app
+from holdfast.http.hosts import HostCheck, checked_origin
 from holdfast.store import Store
 
 OURS = [

@@ -21,7 +21,7 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.store import Filter, NewEvent, Policy, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.portable import ArchiveWriter
-from holdfast.store.sessions import page
+from holdfast.store.sessions.sessions import page
 
 HOT = ("/api/query/recent", "/api/query/stats", "/api/state/s")
 

@@ -16,7 +16,7 @@ from holdfast import __version__
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.app import create_app
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.hub import Cursor, Hub, Page
+from holdfast.store.feed.hub import Cursor, Hub, Page
 
 
 async def metrics(client: httpx2.AsyncClient) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

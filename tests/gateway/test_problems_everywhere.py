@@ -178,7 +178,7 @@ async def test_a_session_that_is_on_its_way_is_not_there_yet(
     client: httpx2.AsyncClient, app: FastAPI, store: Store
 ) -> None:
     """Between the first step of a fork and its last, every route says so."""
-    from holdfast.store import arrivals
+    from holdfast.store.lifecycle import arrivals
 
     await store.sessions.workers.write(
         lambda tx: arrivals.begin(tx, store.tenant, "coming", "somebody", 1, copied_seq=1),

@@ -17,11 +17,12 @@ from tests.gateway.process import PATIENCE, served
 from holdfast.core import NewEvent
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.gateway import Gateway
-from holdfast.store import Store, open_store, shares
+from holdfast.store import Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.readers import THREADS
-from holdfast.store.search import Found, Search
-from holdfast.store.shares import Length
+from holdfast.store.lanes import shares
+from holdfast.store.lanes.readers import THREADS
+from holdfast.store.lanes.shares import Length
+from holdfast.store.text.search import Found, Search
 
 LONG_THREADS = THREADS.count(Length.LONG)
 ATTACKS = 60

@@ -13,7 +13,7 @@ from tests.support.disks import small_disk
 
 from holdfast.gateway.operations import readiness
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.writable import prove_writable
+from holdfast.store.operators.write_check import prove_writable
 
 
 def commits(store: Store) -> int:

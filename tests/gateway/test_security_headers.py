@@ -10,8 +10,8 @@ from tests.gateway.process import Running
 from tests.gateway.raw import get, raw
 from tests.gateway.test_problems_everywhere import SMALLEST, filled, operations
 
-from holdfast.a2a.hosts import HostCheck
 from holdfast.gateway.connections.headers import HEADERS, SecurityHeaders
+from holdfast.http.hosts import HostCheck
 from holdfast.store import NewEvent, Store
 
 EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}

@@ -5,7 +5,8 @@ import asyncio
 import httpx2
 import pytest
 
-from holdfast.store import NewEvent, Store, rows
+from holdfast.store import NewEvent, Store
+from holdfast.store.log import rows
 
 DESCRIPTION = {
     "sessionId": "test-1",

@@ -16,7 +16,7 @@ from tests.gateway.process import PATIENCE, Running, running
 from tests.support.postgres import Server
 from websockets.asyncio.client import ClientConnection, connect
 
-from holdfast.a2a.names import session_key
+from holdfast.a2a.turns.keys import session_key
 from holdfast.core.ids import session_id_for
 from holdfast.store.part import session_lock
 from holdfast.store.postgres.connection import lock_number

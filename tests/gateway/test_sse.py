@@ -15,10 +15,10 @@ from tests.gateway.event_stream import EventStream, Told, following
 from tests.gateway.process import PATIENCE, Served, running, served
 from websockets.asyncio.client import connect
 
-from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.access.watch import Watch
 from holdfast.gateway.gateway import Gateway
+from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.store import NewEvent, Store
 
 EVENT_STREAM = "text/event-stream; charset=utf-8"

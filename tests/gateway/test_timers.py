@@ -20,8 +20,8 @@ from holdfast.gateway.operations import timers
 from holdfast.gateway.operations.backups import Backups
 from holdfast.gateway.operations.timers import Served, Timer, Timers
 from holdfast.store import NewEvent, Policy, Store, open_store
-from holdfast.store.backup import damaged_sessions, restore
-from holdfast.store.backup_process import BackupFailed, Order, back_up_apart
+from holdfast.store.backup.backup import damaged_sessions, restore
+from holdfast.store.backup.backup_process import BackupFailed, Order, back_up_apart
 
 DAY = 86_400_000
 QUICK = 100

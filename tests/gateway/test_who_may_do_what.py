@@ -20,7 +20,7 @@ from tests.gateway.process import PATIENCE, Running, running
 from tests.gateway.raw import HOST, raw
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from holdfast.store.tokens import SCOPES
+from holdfast.store.operators.tokens import SCOPES
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 ROW = re.compile(r"^\| (?:nothing|`(\w+)`) \| (`[^|]+`) \|$", re.M)

@@ -18,7 +18,7 @@ from tests.support.kills import kill_cycles
 from holdfast.core.errors import EngineRefused, OutcomeUnknown, StorageFull, StoreFailed
 from holdfast.store import Event, NewEvent, Store, open_store
 from holdfast.store.postgres.transaction import PostgresWriter
-from holdfast.store.sqlite.gate import check_engine, linked_version
+from holdfast.store.sqlite.engine_version import check_engine, linked_version
 
 
 async def test_a_few_kills_lose_nothing(store_url: str, tmp_path: Path) -> None:

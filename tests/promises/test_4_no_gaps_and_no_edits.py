@@ -84,7 +84,7 @@ async def test_an_identity_without_an_event_is_found(store_url: str) -> None:
 
 async def test_identities_are_looked_through_a_page_at_a_time(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One read over all of a large store would be ended after 5 s, and be taken for damage."""
-    monkeypatch.setattr("holdfast.store.verify.IDENTITIES", 7)
+    monkeypatch.setattr("holdfast.store.log.verify.IDENTITIES", 7)
     async with await open_store(store_url) as store:
         for name in ("a", "b", "c"):
             await store.append(name, [NewEvent("t", n, event_id=f"{n:02d}") for n in range(10)])

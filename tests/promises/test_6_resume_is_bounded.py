@@ -8,9 +8,10 @@ import pytest
 from tests.support.counting import cost_of, steps_of
 
 from holdfast.core.errors import InvalidInput
-from holdfast.store import NewEvent, Store, open_store, pages, rows
+from holdfast.store import NewEvent, Store, open_store, pages
 from holdfast.store.engine import Tx
-from holdfast.store.resume import resume
+from holdfast.store.log import rows
+from holdfast.store.sessions.resume import resume
 
 SHORT, LONG = 1_000, 20_000
 

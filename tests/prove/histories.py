@@ -1,9 +1,9 @@
 """Histories made by hand, for the tests of the checkers: what a target could have answered, good and bad."""
 
 from holdfast.core import TaskState
-from holdfast.prove.facts import CLASSIC
-from holdfast.prove.history import Entry, FileSeen, History, Look, Power, Streamed, Turn
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.facts import CLASSIC
+from holdfast.prove.runtime.history import Entry, FileSeen, History, Look, Power, Streamed, Turn
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.verdict import Finding, Verdict
 from holdfast.prove.wire.replies import Reply
 

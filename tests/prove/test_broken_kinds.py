@@ -6,7 +6,7 @@ import pytest
 from tests.prove.prover import prove
 
 from holdfast.prove.broken.expected import KINDS
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.proofs import catalogue
 
 # The honest one speaks both versions; the others take turns.
 RUNS = [("none", "1.0"), *((kind, ("0.3", "1.0")[place % 2]) for place, kind in enumerate(KINDS))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import Proved, prove
 
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.proofs import catalogue
 
 ROOT = Path(__file__).parents[2]
 

@@ -25,8 +25,8 @@ from tests.prove.histories import (
 )
 
 from holdfast.core import TaskState
-from holdfast.prove.history import Entry, Power
-from holdfast.prove.proofs.crash_mid_turn import LONG_TURN_SECONDS
+from holdfast.prove.runtime.history import Entry, Power
+from holdfast.prove.runtime.proofs.crash_mid_turn import LONG_TURN_SECONDS
 from holdfast.prove.verdict import Verdict, proven
 from holdfast.prove.wire.replies import Reply
 

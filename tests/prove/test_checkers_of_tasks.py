@@ -22,7 +22,7 @@ from tests.prove.histories import (
 )
 
 from holdfast.core import TaskState
-from holdfast.prove.history import Entry, Streamed
+from holdfast.prove.runtime.history import Entry, Streamed
 from holdfast.prove.verdict import Verdict
 from holdfast.prove.wire.replies import Reply
 

@@ -16,8 +16,8 @@ from tests.prove.histories import (
     turn,
 )
 
-from holdfast.prove.history import Asked, Turn, Uploaded
-from holdfast.prove.proofs.long import TURNS
+from holdfast.prove.runtime.history import Asked, Turn, Uploaded
+from holdfast.prove.runtime.proofs.long import TURNS
 from holdfast.prove.verdict import Verdict
 from holdfast.prove.wire.replies import Reply
 

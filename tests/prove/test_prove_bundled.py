@@ -9,7 +9,7 @@ import pytest
 from tests.prove.prover import Proved, prove
 from tests.support.postgres import Server
 
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.targets.bundled import bundled
 
 

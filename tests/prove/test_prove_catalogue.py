@@ -5,8 +5,8 @@ import pytest
 from holdfast.core.errors import InvalidInput
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.broken.kinds import RUNTIMES
-from holdfast.prove.prerequisites import PREREQUISITES
-from holdfast.prove.proofs import GATE, ORDER, catalogue, select
+from holdfast.prove.runtime.prerequisites import PREREQUISITES
+from holdfast.prove.runtime.proofs import GATE, ORDER, catalogue, select
 
 PROOFS = catalogue()
 

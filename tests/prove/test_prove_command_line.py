@@ -12,7 +12,7 @@ import pytest
 from tests.prove.prover import DEAD_PROXY, command, events, prove, wait_for
 
 from holdfast.prove.broken.expected import KINDS
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.targets.process import free_port, port_answers
 
 ESCAPE = "\x1b["

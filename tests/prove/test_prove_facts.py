@@ -1,6 +1,6 @@
 """Facts come from the seed: classic for 0, the same again for the same seed, and different for each proof."""
 
-from holdfast.prove.facts import draw
+from holdfast.prove.runtime.facts import draw
 
 
 def test_seed_0_is_the_classic_set() -> None:

@@ -16,13 +16,14 @@ import pytest
 from tests.prove.answering import answering
 
 from holdfast.core import SystemClock
-from holdfast.prove import Layer, Target, facts, prove_async
+from holdfast.prove import Layer, Target, prove_async
 from holdfast.prove.evidence import open_evidence
-from holdfast.prove.layers import diagnose
-from holdfast.prove.layers.conversation import session_key
-from holdfast.prove.layers.layer import Bench
-from holdfast.prove.layers.surface import missing
-from holdfast.prove.stage import Bounds, Stage
+from holdfast.prove.runtime import facts
+from holdfast.prove.runtime.layers import diagnose
+from holdfast.prove.runtime.layers.conversation import session_key
+from holdfast.prove.runtime.layers.layer import Bench
+from holdfast.prove.runtime.layers.surface import missing
+from holdfast.prove.runtime.stage import Bounds, Stage
 from holdfast.prove.targets import Choice, choose
 from holdfast.prove.targets.process import free_port
 from holdfast.prove.wire.client import Wire
@@ -147,7 +148,7 @@ async def test_looking_takes_no_longer_than_it_may(tmp_path: Path) -> None:
 async def test_a_target_that_takes_its_time_is_not_called_broken_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.prove.layers.layer.LONGEST_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("holdfast.prove.runtime.layers.layer.LONGEST_ANSWER_SECONDS", 0.1)
     line = misbehaving("slow", tmp_path).command or ""
     result = await prove_async("isolation", command=line, port=free_port(), artifacts=tmp_path)
     assert states(result.layers) == {"card": "broken", "store": "unknown", "files": "broken"}

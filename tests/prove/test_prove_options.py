@@ -15,8 +15,8 @@ from tests.prove.prover import DEAD_PROXY, alive, command, gone, prove, wait_for
 
 from holdfast.cli.prove import prove as prove_command
 from holdfast.prove.broken.expected import KINDS
-from holdfast.prove.proofs import catalogue
-from holdfast.prove.repeat import combine
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.repeat import combine
 
 FILES = {"summary.json", "events.jsonl", "report.html", "junit.xml", "summary.md"}
 

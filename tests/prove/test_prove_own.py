@@ -7,9 +7,9 @@ from tests.prove.prover import prove
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Proof, Verdict, prove_async
-from holdfast.prove.own_proofs import with_own
-from holdfast.prove.proofs import catalogue
-from holdfast.prove.proofs.name import PROOF as NAME
+from holdfast.prove.runtime.own_proofs import with_own
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.proofs.name import PROOF as NAME
 from holdfast.prove.view.listing import listing
 
 GREETS = """
@@ -29,7 +29,7 @@ PROOF = Proof("greets", "a greeting has the name in it", steps, check)
 KEEPS = """
 from beside import ASK
 from holdfast.prove import Proof, disproven, proven
-from holdfast.prove.checks import recalls
+from holdfast.prove.runtime.checks import recalls
 
 async def tell(stage):
     context = stage.new_context()

@@ -13,9 +13,9 @@ from tests.prove.answering import answering
 
 from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
-from holdfast.prove.facts import CLASSIC
-from holdfast.prove.proofs import catalogue
-from holdfast.prove.stage import Bounds, Stage
+from holdfast.prove.runtime.facts import CLASSIC
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.stage import Bounds, Stage
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from holdfast.prove.peer import Peer
+from holdfast.prove.runtime.peer import Peer
 from holdfast.prove.targets.process import free_port
 from holdfast.prove.wire import envelopes, replies
 from holdfast.prove.wire.envelopes import Message, WireVersion

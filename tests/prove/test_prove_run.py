@@ -11,20 +11,27 @@ import pytest
 
 from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
-from holdfast.prove.facts import Facts
-from holdfast.prove.history import History
-from holdfast.prove.offers import NEEDS_PEER, NEEDS_RESTART, NEEDS_STREAMING, NEEDS_WORKSPACE, missing, streams
-from holdfast.prove.proof import Proof
-from holdfast.prove.proofs import catalogue
-from holdfast.prove.run import Plan, Result, Run
-from holdfast.prove.stage import Bounds, Stage
+from holdfast.prove.runtime.facts import Facts
+from holdfast.prove.runtime.history import History
+from holdfast.prove.runtime.proof import Proof
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.run import Plan, Result, Run
+from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.target_features import (
+    NEEDS_PEER,
+    NEEDS_RESTART,
+    NEEDS_STREAMING,
+    NEEDS_WORKSPACE,
+    missing,
+    streams,
+)
+from holdfast.prove.runtime.workspace import Workspace
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.process import ProcessTarget, free_port
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict, disproven, proven
 from holdfast.prove.wire.client import Wire
 from holdfast.prove.wire.envelopes import WireVersion
-from holdfast.prove.workspace import Workspace
 
 
 async def run(tmp_path: Path, *proofs: Proof, peer_url: str | None = None) -> tuple[Result, list[dict[str, Any]], int]:

@@ -10,11 +10,11 @@ import pytest
 from tests.prove.answering import EVENTS, Answering, answering
 
 from holdfast.core import SystemClock
-from holdfast.prove.checks import over
 from holdfast.prove.evidence import open_evidence
-from holdfast.prove.facts import CLASSIC
-from holdfast.prove.once import bounds
-from holdfast.prove.stage import Bounds, Stage
+from holdfast.prove.runtime.checks import over
+from holdfast.prove.runtime.facts import CLASSIC
+from holdfast.prove.runtime.single_run import bounds
+from holdfast.prove.runtime.stage import Bounds, Stage
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.wire.client import NoAnswerInTime
 from holdfast.prove.wire.envelopes import FileSent

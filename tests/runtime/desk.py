@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.a2a import FilePart, Part, TextPart, Turn
-from holdfast.a2a import conversation as log
 from holdfast.a2a.handler import Attachment
-from holdfast.a2a.records import message_record
-from holdfast.a2a.wire import Message, Role
+from holdfast.a2a.protocol.wire import Message, Role
+from holdfast.a2a.turns import conversation as log
+from holdfast.a2a.turns.records import message_record
 from holdfast.core import Lease, NewEvent, TaskState, types
 from holdfast.models import Backend, CompletionResponse, ToolCall
 from holdfast.runtime import Peers, bundled_agent

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.runtime.desk import Conversation
 
 from holdfast.models import CompletionResponse, Message, ScriptedBackend, SimulatorBackend
-from holdfast.runtime import attached
+from holdfast.runtime import prompt_files
 from holdfast.store import Store
 
 
@@ -56,7 +56,7 @@ async def test_old_files_are_told_as_far_as_the_budget_goes_the_newest_first(sto
     talk = Conversation(store, workspace, backend)
     for name in ("a", "b", "c"):
         await talk.say(
-            name, await talk.file(f"{name}.txt", "text/plain", name.encode() * (attached.PAST_TEXTS // 2 - 1))
+            name, await talk.file(f"{name}.txt", "text/plain", name.encode() * (prompt_files.PAST_TEXTS // 2 - 1))
         )
     await talk.say("And?")
     lengths = [len(message.text) for message in users(backend)]
@@ -68,7 +68,7 @@ async def test_old_files_are_told_as_far_as_the_budget_goes_the_newest_first(sto
 async def test_a_long_text_is_cut_and_says_so(store: Store, workspace: Path) -> None:
     backend = script(1)
     talk = Conversation(store, workspace, backend)
-    await talk.say("", await talk.file("long.txt", "text/plain", b"x" * (attached.MAX_TEXT + 5)))
+    await talk.say("", await talk.file("long.txt", "text/plain", b"x" * (prompt_files.MAX_TEXT + 5)))
     assert users(backend)[0].text.endswith("x\n[5 more characters]\n[end of long.txt]")
 
 

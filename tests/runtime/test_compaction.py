@@ -10,8 +10,8 @@ from tests.runtime.desk import Conversation
 
 from holdfast.a2a import DataPart, PastMessage, TextPart
 from holdfast.a2a import Role as Speaker
-from holdfast.a2a import conversation as log
-from holdfast.a2a.conversation import MARK
+from holdfast.a2a.turns import conversation as log
+from holdfast.a2a.turns.conversation import MARK
 from holdfast.core import types
 from holdfast.core.errors import Corrupt
 from holdfast.models import CompletionResponse, Message, Role, ScriptedBackend, SimulatorBackend

@@ -116,7 +116,7 @@ async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace
 async def test_a_process_that_slept_between_the_start_of_an_effect_and_the_tool_does_not_run_it(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.runtime.calls.FRESH_SECONDS", 0)
+    monkeypatch.setattr("holdfast.runtime.tool_calls.FRESH_SECONDS", 0)
     talk = Conversation(store, workspace, SimulatorBackend())
     turn = await talk.turn(LINE)
     store.effects = replace(store.effects, workers=Sleeper(store.effects.workers, lambda: talk.lease("heir")))

@@ -19,10 +19,11 @@ from tests.support.steps import HALF_DONE, Meanwhile, rows, run
 
 from holdfast.core.errors import StorageFull
 from holdfast.gateway.app import create_app
-from holdfast.store import NewEvent, Store, arrivals, open_store
-from holdfast.store import lane as lane_module
-from holdfast.store.chores import makes_room
+from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes import lane as lane_module
+from holdfast.store.lanes.chores import makes_room
+from holdfast.store.lifecycle import arrivals
 from holdfast.store.store import CHORES
 
 

@@ -12,7 +12,7 @@ from tests.support.postgres import Server
 
 from holdfast.core.errors import HistoryChanged, StoreUnavailable
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.feed import Envelope
+from holdfast.store.feed.feed import Envelope
 
 EPOCHS = "SELECT epoch FROM epochs ORDER BY epoch"
 

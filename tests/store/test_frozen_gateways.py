@@ -15,7 +15,8 @@ from tests.support.frozen import is_stopped, stop_in_a_group
 from tests.support.material import numbered, values
 
 from holdfast.core.errors import OutcomeUnknown, StoreUnavailable
-from holdfast.store import Store, lane, open_store
+from holdfast.store import Store, open_store
+from holdfast.store.lanes import lane
 from holdfast.store.postgres import connection, frozen
 
 PATIENCE = 0.3

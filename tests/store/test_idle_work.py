@@ -14,11 +14,11 @@ from tests.support.opening import store_with
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
 from holdfast.core.errors import NotFound
 from holdfast.store import Store
-from holdfast.store import lane as lane_module
-from holdfast.store.append import append
-from holdfast.store.chores import Chore
 from holdfast.store.engine import Recorded, Tx
-from holdfast.store.prepare import prepare_all
+from holdfast.store.lanes import lane as lane_module
+from holdfast.store.lanes.chores import Chore
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import prepare_all
 
 TIMEOUT = 20
 

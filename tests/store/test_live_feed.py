@@ -13,9 +13,9 @@ from holdfast.core import types
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, SessionGone
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.hub import Cursor, Page
+from holdfast.store.feed.hub import Cursor, Page
+from holdfast.store.lanes.shares import Length
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
 
 
 async def test_a_session_feed_catches_up_and_follows(store: Store) -> None:

@@ -13,10 +13,11 @@ import pytest
 from tests.support.material import numbered
 from tests.support.opening import store_with
 
-from holdfast.store import NewEvent, Store, arrivals
+from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
+from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
 
 EVENTS = 20_000
 LOG = "SELECT count(*), coalesce(sum(length(payload)), 0) FROM transcript_events WHERE session_no = ?1"

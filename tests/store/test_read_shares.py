@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from holdfast.core.errors import Busy
-from holdfast.store import shares as module
-from holdfast.store.shares import Length, Read, Shares
+from holdfast.store.lanes import shares as module
+from holdfast.store.lanes.shares import Length, Read, Shares
 
 
 def reads(tenant: str | None, caller: str | None, number: int) -> list[Read]:

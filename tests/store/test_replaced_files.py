@@ -67,7 +67,7 @@ async def test_a_server_at_rest_notices_it_by_itself(
     sqlite_url: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr("holdfast.store.lane.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.store.lanes.lane.LOOK_SECONDS", 0.05)
     with StoreLock(lock_path(path)) as lock:
         async with await open_store(sqlite_url, claim=lock.claim()) as store:
             await store.append("s", numbered(1))

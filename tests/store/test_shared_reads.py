@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store import NewEvent, hub, open_store
-from holdfast.store.shared_reads import SharedReads
+from holdfast.store import NewEvent, open_store
+from holdfast.store.feed import hub
+from holdfast.store.feed.shared_reads import SharedReads
 
 
 class Reading:

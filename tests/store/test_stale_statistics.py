@@ -5,7 +5,8 @@ import re
 import psycopg
 import pytest
 
-from holdfast.store import NewEvent, open_store, reading, replay
+from holdfast.store import NewEvent, open_store
+from holdfast.store.log import reading, replay
 
 EVENTS = 2_000
 KNOWN_BY_ID = replay.KNOWN.format(column="event_id", marks="?2, ?3")

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from holdfast.store import NewEvent, Store, give_way
+from holdfast.store import NewEvent, Store
+from holdfast.store.lanes import give_way
 
 
 @pytest.mark.parametrize("slice_seconds", [0.00005, 0.0003, 0.002])
@@ -48,7 +49,7 @@ async def test_the_loop_naps_only_while_writes_wait_and_no_lane_commits(
     monkeypatch: pytest.MonkeyPatch, committing: bool
 ) -> None:
     naps: list[float] = []
-    monkeypatch.setattr("holdfast.store.give_way.time.sleep", naps.append)
+    monkeypatch.setattr("holdfast.store.lanes.give_way.time.sleep", naps.append)
     lane = Progress()
     watch = give_way.GiveWay([lane])
     watch.watch(asyncio.get_running_loop())

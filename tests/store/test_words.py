@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.store.words import (
+from holdfast.store.text.tokenizer import (
     BREAK,
     MAX_ASKED,
     MAX_BYTES,

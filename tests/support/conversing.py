@@ -18,8 +18,8 @@ import httpx2
 from tests.a2a.webhooks import Hook
 from tests.support.asking_gateway import ASK
 
-from holdfast.a2a import recovery
-from holdfast.a2a.names import session_key
+from holdfast.a2a.turns import recovery
+from holdfast.a2a.turns.keys import session_key
 from holdfast.core import Event, types
 from holdfast.core.ids import session_id_for
 from holdfast.runtime.memory_tools import key_of, namespace_of

@@ -16,8 +16,8 @@ from tests.support.children import CONTEXT, spawn
 from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.core.errors import StorageFull
 from holdfast.store import NewEvent, Store
-from holdfast.store.chores import Chore
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.chores import Chore
 from holdfast.store.sqlite import SqliteEngine
 from holdfast.store.store import Machinery
 

@@ -12,11 +12,11 @@ from tests.support.material import numbered
 
 from holdfast.core import HoldfastError
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.append import append
 from holdfast.store.engine import Tx
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import prepare_all
 from holdfast.store.part import session_lock
 from holdfast.store.postgres import frozen
-from holdfast.store.prepare import prepare_all
 
 KEYED = "kept"
 

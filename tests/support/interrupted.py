@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.store import open_store
-from holdfast.store.attachments import Attachments
+from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
 
 
 @dataclass(slots=True)

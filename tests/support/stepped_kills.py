@@ -19,7 +19,8 @@ from tests.support.material import numbered
 from tests.support.steps import number_of, ownerless, rows, where
 
 from holdfast.core.errors import NotFound, SessionGone
-from holdfast.store import Event, Store, arrivals, open_store
+from holdfast.store import Event, Store, open_store
+from holdfast.store.lifecycle import arrivals
 
 EVENTS = 600
 STEP = 50

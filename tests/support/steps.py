@@ -8,10 +8,11 @@ import pytest
 from tests.support.material import numbered, said
 
 from holdfast.core import TaskState
-from holdfast.store import NewEvent, Store, arrivals
+from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes.shares import Length
+from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
-from holdfast.store.shares import Length
 
 SHORT = 7
 """A step's events, so that a log of fifty takes many."""

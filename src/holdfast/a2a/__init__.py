@@ -18,10 +18,10 @@ A handler may yield more than text: an `Artifact` is a result beside the answer,
 """
 
 from holdfast.a2a.handler import Attachment, Handler, InputRequired, Output, PastMessage, Rejected, Reply, Status, Turn
+from holdfast.a2a.protocol.wire import Artifact, DataPart, FilePart, Part, Role, TextPart
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.serve import serve
 from holdfast.a2a.server import A2AServer
-from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.wire import Artifact, DataPart, FilePart, Part, Role, TextPart
 
 __all__ = [
     "A2AServer",

@@ -6,8 +6,8 @@ send text and forms to any address, and never what says that it is JSON.
 
 from starlette.requests import Request
 
-from holdfast.a2a import rpc
-from holdfast.a2a.rpc import RpcError
+from holdfast.a2a.protocol import rpc
+from holdfast.a2a.protocol.rpc import RpcError
 
 JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
 MAX_BODY = 68 * 1024 * 1024

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.a2a.answers import JsonLine
+from holdfast.http.answers import JsonLine
 
 MAX_AGE_SECONDS = 300
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.a2a import rpc, v03, v10
-from holdfast.a2a.card import Form
-from holdfast.a2a.rpc import Call, RpcError
-from holdfast.a2a.shapes import invalid
-from holdfast.a2a.turns import Turns
-from holdfast.a2a.versions import Wire, version_of, wire_for
-from holdfast.a2a.wire import News, Operation, PushRequest, SendRequest
+from holdfast.a2a.protocol import rpc, v03, v10
+from holdfast.a2a.protocol.card import Form
+from holdfast.a2a.protocol.rpc import Call, RpcError
+from holdfast.a2a.protocol.shapes import invalid
+from holdfast.a2a.protocol.versions import Wire, version_of, wire_for
+from holdfast.a2a.protocol.wire import News, Operation, PushRequest, SendRequest
+from holdfast.a2a.turns.turns import Turns
 
 STREAMS = frozenset({Operation.STREAM, Operation.SUBSCRIBE})
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.a2a.wire import Artifact, Part, Role, TextPart
+from holdfast.a2a.protocol.wire import Artifact, Part, Role, TextPart
 from holdfast.core import Lease
 from holdfast.store import Store
 

@@ -24,15 +24,15 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.routing import Route
 
-from holdfast.a2a.answers import JsonLine
-from holdfast.a2a.card import Form
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.hosts import HostCheck
+from holdfast.a2a.protocol.card import Form
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.server import REPLY_SECONDS, A2AServer
-from holdfast.a2a.url_guard import UrlGuard
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
+from holdfast.http.answers import JsonLine
+from holdfast.http.hosts import HostCheck
 from holdfast.store import Store, open_store
 from holdfast.store.lock import Claim, StoreLock
 

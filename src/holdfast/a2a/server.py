@@ -13,26 +13,26 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from holdfast.a2a import rpc
-from holdfast.a2a.answers import JsonLine
 from holdfast.a2a.bodies import body_of, check_json
-from holdfast.a2a.card import Described, Form, agent_card
 from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
-from holdfast.a2a.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
+from holdfast.a2a.files.uploads import uploads_route
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.hang_ups import unless_gone
-from holdfast.a2a.push import Posted
-from holdfast.a2a.rpc import CallId, RpcError
+from holdfast.a2a.protocol import rpc
+from holdfast.a2a.protocol.card import Described, Form, agent_card
+from holdfast.a2a.protocol.rpc import CallId, RpcError
+from holdfast.a2a.protocol.versions import HEADER, Wire
+from holdfast.a2a.protocol.wire import READING, News, Operation
+from holdfast.a2a.push.push import Posted
+from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.sse import Answers, AnswerStream, event, never
-from holdfast.a2a.tenants import Tenants
-from holdfast.a2a.turns import Rested, Turns
-from holdfast.a2a.uploads import uploads_route
-from holdfast.a2a.url_guard import UrlGuard
-from holdfast.a2a.versions import HEADER, Wire
-from holdfast.a2a.wire import READING, News, Operation
+from holdfast.a2a.turns.agent_services import Tenants
+from holdfast.a2a.turns.turns import Rested, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
+from holdfast.http.answers import JsonLine
+from holdfast.http.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
 from holdfast.store import Store
 
 PATH = "/a2a"

@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from holdfast.a2a.event_stream import HEARTBEAT_SECONDS, LAST_SECONDS, EventStream, client_leaves
+from holdfast.http.event_stream import HEARTBEAT_SECONDS, LAST_SECONDS, EventStream, client_leaves
 
 Answers = AsyncGenerator[dict[str, Any], None]
 Refused = Callable[[], Coroutine[Any, Any, None]]

@@ -31,7 +31,7 @@ NEWEST = ""
 
 def complete_proofs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The proofs that can still be added to a list with commas."""
-    from holdfast.prove.proofs import catalogue
+    from holdfast.prove.runtime.proofs import catalogue
 
     before, comma, last = incomplete.rpartition(",")
     taken = set(before.split(","))
@@ -181,7 +181,7 @@ def prove(
     if context.invoked_subcommand is not None:
         _refuse_own_options(context)
         return
-    from holdfast.prove import command as work
+    from holdfast.prove.runtime import command as work
     from holdfast.prove.targets import Choice
     from holdfast.prove.view.listing import show_listing
     from holdfast.prove.view.showing import show_report

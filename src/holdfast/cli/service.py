@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from holdfast.cli.errors import Refused
-from holdfast.cli.where import Where
+from holdfast.cli.target_options import Where
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
@@ -209,7 +209,7 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 @contextlib.asynccontextmanager
 async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
-    from holdfast.cli.own_gateway import private_folder, serving_on
+    from holdfast.cli.embedded_gateway import private_folder, serving_on
     from holdfast.store import open_store
     from holdfast.store.store import DEFAULT_TENANT
 

@@ -12,17 +12,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from holdfast import __version__
-from holdfast.a2a.answers import problem_answer
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auth import caller_of, lacks, store_of
 from holdfast.gateway.access.scopes import needed_for
+from holdfast.http.answers import problem_answer
 from holdfast.store import Store
 
 if TYPE_CHECKING:
-    from holdfast.a2a.card import Form
-    from holdfast.a2a.push import Posted
-    from holdfast.a2a.turns import Rested, Turns
-    from holdfast.a2a.wire import Operation
+    from holdfast.a2a.protocol.card import Form
+    from holdfast.a2a.protocol.wire import Operation
+    from holdfast.a2a.push.push import Posted
+    from holdfast.a2a.turns.turns import Rested, Turns
     from holdfast.models import Backend
 
 AGENT = "main"
@@ -119,7 +119,7 @@ async def start_agent(
     is good no more; `rested` hears of every turn that is over, and `posted` of every post.
     """
     from holdfast.a2a import A2AServer
-    from holdfast.a2a.url_guard import UrlGuard
+    from holdfast.a2a.push.url_guard import UrlGuard
     from holdfast.runtime import Peers, bundled_agent
     from holdfast.runtime.compaction import THRESHOLD
 

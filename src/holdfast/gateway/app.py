@@ -16,9 +16,6 @@ from starlette.responses import Response
 from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
-from holdfast.a2a.answers import problem_answer
-from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
-from holdfast.a2a.hosts import HostCheck, checked_origin
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
@@ -58,6 +55,9 @@ from holdfast.gateway.routes import (
     upkeep,
 )
 from holdfast.gateway.routes.actions import Actions
+from holdfast.http.answers import problem_answer
+from holdfast.http.event_stream import HEARTBEAT_SECONDS
+from holdfast.http.hosts import HostCheck, checked_origin
 from holdfast.store import Store
 
 

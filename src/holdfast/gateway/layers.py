@@ -20,12 +20,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.a2a.answers import problem_answer
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, TooLarge
 from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.connections.pieces import NoRoom
 from holdfast.gateway.errors import Unexpected
+from holdfast.http.answers import problem_answer
 
 log = logging.getLogger("holdfast.gateway")
 

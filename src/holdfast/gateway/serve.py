@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from holdfast import __version__
-from holdfast.a2a.event_stream import HEARTBEAT_SECONDS
 from holdfast.core.clock import SystemClock, to_iso
 from holdfast.gateway.access.admission import Admission
 from holdfast.gateway.agent import AGENT, Model, Stoppable, start_agent
@@ -38,13 +37,14 @@ from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.presence import present
 from holdfast.gateway.operations.timers import Served, Timers
+from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.store import open_store
 from holdfast.store.lock import StoreLock, lock_path
 from holdfast.store.traces import Traces
 from holdfast.store.urls import sqlite_path
 
 if TYPE_CHECKING:
-    from holdfast.a2a.card import Form
+    from holdfast.a2a.protocol.card import Form
 
 log = logging.getLogger("holdfast.gateway")
 

@@ -15,24 +15,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.prove.api import prove, prove_async
-    from holdfast.prove.facts import Facts
-    from holdfast.prove.history import History
-    from holdfast.prove.layers import Layer
-    from holdfast.prove.proof import Proof
-    from holdfast.prove.run import Outcome, Result
-    from holdfast.prove.stage import Stage
+    from holdfast.prove.runtime.api import prove, prove_async
+    from holdfast.prove.runtime.facts import Facts
+    from holdfast.prove.runtime.history import History
+    from holdfast.prove.runtime.layers import Layer
+    from holdfast.prove.runtime.proof import Proof
+    from holdfast.prove.runtime.run import Outcome, Result
+    from holdfast.prove.runtime.stage import Stage
     from holdfast.prove.targets import NotReady, ProbeFailed, Target
     from holdfast.prove.verdict import Exit, Finding, Verdict, disproven, inconclusive, proven
 
 HOMES = {
-    "api": ("prove", "prove_async"),
-    "facts": ("Facts",),
-    "history": ("History",),
-    "layers": ("Layer",),
-    "proof": ("Proof",),
-    "run": ("Outcome", "Result"),
-    "stage": ("Stage",),
+    "runtime.api": ("prove", "prove_async"),
+    "runtime.facts": ("Facts",),
+    "runtime.history": ("History",),
+    "runtime.layers": ("Layer",),
+    "runtime.proof": ("Proof",),
+    "runtime.run": ("Outcome", "Result"),
+    "runtime.stage": ("Stage",),
     "targets": ("NotReady", "ProbeFailed", "Target"),
     "verdict": ("Exit", "Finding", "Verdict", "disproven", "inconclusive", "proven"),
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from holdfast.prove.run import Result
+    from holdfast.prove.runtime.run import Result
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from contextlib import aclosing
 from typing import Any, ClassVar
 
 from holdfast.a2a import Handler, Turn
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import HoldfastError
 from holdfast.models import Backend, CompletionResponse, Message, ModelUnreachable, Role
 from holdfast.models.usage import CACHE_READ
-from holdfast.runtime.calls import Calls
 from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trimmed
 from holdfast.runtime.file_tools import FILE_TOOLS
 from holdfast.runtime.memory_tools import MEMORY_TOOLS
 from holdfast.runtime.peer_tools import PEER_TOOLS
 from holdfast.runtime.peers import Peers
 from holdfast.runtime.skills import SKILL_TOOLS
+from holdfast.runtime.tool_calls import Calls
 from holdfast.runtime.tools import ToolUse
 
 MAX_ROUNDS = 16

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.a2a import PastMessage, Role, TextPart
-from holdfast.a2a.conversation import past_message
+from holdfast.a2a.turns.conversation import past_message
 from holdfast.core import Event, types
 from holdfast.runtime.compaction import summed_up
 from holdfast.store import Store

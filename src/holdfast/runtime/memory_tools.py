@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import msgspec
 
-from holdfast.a2a.persist import until_written
+from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.models import Tool
 from holdfast.runtime.tools import Desk, ToolUse, declare
 from holdfast.store import Store
-from holdfast.store.memory_rows import Memory
+from holdfast.store.memory.memory_rows import Memory
 
 MOST = 20
 MAX_KEYS = 100

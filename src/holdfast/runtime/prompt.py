@@ -11,7 +11,7 @@ from holdfast.a2a import PastMessage, Turn
 from holdfast.a2a import Role as Speaker
 from holdfast.core import types
 from holdfast.models import Message, Role
-from holdfast.runtime import attached
+from holdfast.runtime import prompt_files
 from holdfast.runtime.skills import Skill, skills_in
 
 ROLES = {Speaker.USER: Role.USER, Speaker.AGENT: Role.ASSISTANT}
@@ -32,12 +32,12 @@ MAX_ASKED = 1_000
 async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[Message]:
     """What the model is asked in a turn, with this history before it."""
     skills = await asyncio.to_thread(skills_in, turn.workspace)
-    budget = attached.for_past_messages()
+    budget = prompt_files.for_past_messages()
     past = [
-        Message(ROLES[said.role], await attached.content(said.parts, said.attachments, budget))
+        Message(ROLES[said.role], await prompt_files.content(said.parts, said.attachments, budget))
         for said in reversed(history)
     ]
-    asked = await attached.content(turn.parts, turn.attachments, attached.for_this_message())
+    asked = await prompt_files.content(turn.parts, turn.attachments, prompt_files.for_this_message())
     told = "\n\n".join(filter(None, [ABOUT, _skills(skills), await _begun_before(turn)]))
     return [Message(Role.SYSTEM, told), *reversed(past), Message(Role.USER, asked)]
 

@@ -9,8 +9,8 @@ await store.close()
 """
 
 from holdfast.core import Appended, Event, Lease, NewEvent, Session, State, Task, TaskState
-from holdfast.store.retention import Policy
-from holdfast.store.sessions import Filter
+from holdfast.store.lifecycle.retention import Policy
+from holdfast.store.sessions.sessions import Filter
 from holdfast.store.store import Store, open_store
 
 __all__ = [

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.core import Event, HoldfastError
-from holdfast.store.prepare import Prepared
-from holdfast.store.words import Query
+from holdfast.store.log.prepare import Prepared
+from holdfast.store.text.tokenizer import Query
 
 Row = tuple[Any, ...]
 

@@ -10,8 +10,8 @@ from importlib import resources
 from holdfast.core import TimeOrderedIds, strict_json, types
 from holdfast.core.errors import SchemaUnknown
 from holdfast.store.engine import Tx
-from holdfast.store.projection import SessionFacts, created
-from holdfast.store.rows import put_facts
+from holdfast.store.log.projection import SessionFacts, created
+from holdfast.store.log.rows import put_facts
 
 EXISTS = {
     "sqlite": "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_meta'",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from holdfast.store.reading import fitting
+from holdfast.store.log.reading import fitting
 
 PAGE_BYTES = 4 * 1024 * 1024
 """What the items of a page have together, unless it is one item."""

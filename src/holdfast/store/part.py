@@ -6,8 +6,8 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.core import Clock, IdSource, NewEvent
 from holdfast.store.engine import Tx
-from holdfast.store.prepare import Prepared, check_key, prepare
-from holdfast.store.shares import Length
+from holdfast.store.lanes.shares import Length
+from holdfast.store.log.prepare import Prepared, check_key, prepare
 
 Result = TypeVar("Result")
 

@@ -10,54 +10,54 @@ from zlib import crc32
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
 from holdfast.core.errors import HoldfastError, InvalidInput, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
-from holdfast.store import arrivals
-from holdfast.store.agents import SubAgents
-from holdfast.store.append import append
-from holdfast.store.archives import Archives, purge_step
-from holdfast.store.attachments import Attachments
-from holdfast.store.audit import Audit
-from holdfast.store.checkpoints import Checkpoints
-from holdfast.store.chores import Chore
-from holdfast.store.deletion import Deletion, move_step
-from holdfast.store.duties import Duties
-from holdfast.store.effects import Effects
+from holdfast.store.attachments.attachments import Attachments
+from holdfast.store.attachments.sweep import sweep_step
 from holdfast.store.engine import Engine, Recorded, Tx, Writer
-from holdfast.store.erasure import Erasure
-from holdfast.store.exporting import Exporting
-from holdfast.store.feed import Feed, Hubs
-from holdfast.store.fenced import FencedWorkers
-from holdfast.store.first_messages import FirstMessages
-from holdfast.store.forks import Forks
-from holdfast.store.give_way import GiveWay
-from holdfast.store.goals import Goals
-from holdfast.store.importing import Importing
-from holdfast.store.indexing import index_chore
-from holdfast.store.keys import Keys
-from holdfast.store.lane import Lane
-from holdfast.store.leases import Leases
+from holdfast.store.feed.commit_versions import Moments
+from holdfast.store.feed.feed import Feed, Hubs
+from holdfast.store.lanes.chores import Chore
+from holdfast.store.lanes.give_way import GiveWay
+from holdfast.store.lanes.lane import Lane
+from holdfast.store.lanes.readers import Readers
+from holdfast.store.lanes.shares import Length
+from holdfast.store.lifecycle import arrivals
+from holdfast.store.lifecycle.archives import Archives, purge_step
+from holdfast.store.lifecycle.deletion import Deletion, move_step
+from holdfast.store.lifecycle.erasure import Erasure
+from holdfast.store.lifecycle.forks import Forks
+from holdfast.store.lifecycle.retention import Retention
 from holdfast.store.lock import Claim
-from holdfast.store.memories import Memories
-from holdfast.store.moments import Moments
-from holdfast.store.outbox import Outbox
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import prepare_all
+from holdfast.store.log.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
+from holdfast.store.log.verify import Verification
+from holdfast.store.memory.memories import Memories
+from holdfast.store.operators.audit import Audit
+from holdfast.store.operators.duties import Duties
+from holdfast.store.operators.tokens import Tokens
 from holdfast.store.part import Workers, session_lock
-from holdfast.store.prepare import prepare_all
-from holdfast.store.push_configs import PushConfigs
-from holdfast.store.readers import Readers
-from holdfast.store.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
-from holdfast.store.resume import DEFAULT_TAIL, resume
-from holdfast.store.retention import Retention
-from holdfast.store.search import Search
-from holdfast.store.servers import Servers
-from holdfast.store.sessions import Sessions
-from holdfast.store.shares import Length
-from holdfast.store.state import MAX_STATE, Documents, States
-from holdfast.store.sweep import sweep_step
-from holdfast.store.task_texts import TaskTexts
-from holdfast.store.tasks import Tasks
-from holdfast.store.tokens import Tokens
+from holdfast.store.sessions.agents import SubAgents
+from holdfast.store.sessions.checkpoints import Checkpoints
+from holdfast.store.sessions.effects import Effects
+from holdfast.store.sessions.goals import Goals
+from holdfast.store.sessions.keys import Keys
+from holdfast.store.sessions.resume import DEFAULT_TAIL, resume
+from holdfast.store.sessions.sessions import Sessions
+from holdfast.store.sessions.state import MAX_STATE, Documents, States
+from holdfast.store.sessions.usage import Usages
+from holdfast.store.tasks.first_messages import FirstMessages
+from holdfast.store.tasks.lease_writes import FencedWorkers
+from holdfast.store.tasks.leases import Leases
+from holdfast.store.tasks.outbox import Outbox
+from holdfast.store.tasks.push_configs import PushConfigs
+from holdfast.store.tasks.servers import Servers
+from holdfast.store.tasks.task_texts import TaskTexts
+from holdfast.store.tasks.tasks import Tasks
+from holdfast.store.text.indexing import index_chore
+from holdfast.store.text.search import Search
+from holdfast.store.transfer.exports import Exporting
+from holdfast.store.transfer.imports import Importing
 from holdfast.store.urls import open_engine
-from holdfast.store.usage import Usages
-from holdfast.store.verify import Verification
 
 DEFAULT_TENANT = "default"
 READ_BYTES = 16 * 1024 * 1024

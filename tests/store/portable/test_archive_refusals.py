@@ -28,9 +28,9 @@ from tests.store.portable.sample_archives import (
 )
 
 from holdfast.core.errors import BadArchive
+from holdfast.store.log.prepare import MAX_PAYLOAD
 from holdfast.store.portable import ArchiveReader, Limits
 from holdfast.store.portable.zip_records import End, Member, descriptor, directory_entry, end_records, local_header
-from holdfast.store.prepare import MAX_PAYLOAD
 
 FLAGS, METHOD, CRC, SIZE, ATTRIBUTES, OFFSET, NAME = 8, 10, 16, 24, 38, 42, 46
 GOOD = written()

@@ -4,8 +4,8 @@ import time
 from collections import deque
 
 from holdfast.cli import main
-from holdfast.store.group import Write
-from holdfast.store.lane import Lane
+from holdfast.store.lanes.group import Write
+from holdfast.store.lanes.lane import Lane
 
 WHILE_IT_COULD_DIE = 0.1
 

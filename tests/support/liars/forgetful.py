@@ -3,7 +3,8 @@
 from typing import Any
 
 from holdfast.cli import main
-from holdfast.store import part, prepare
+from holdfast.store import part
+from holdfast.store.log import prepare
 
 remember = prepare.prepare
 

@@ -21,9 +21,11 @@ from tests.support.machine.plan import MEMORIES, Plan, Step
 
 from holdfast.core import HoldfastError, errors
 from holdfast.core.errors import Busy, NotFound, OutcomeUnknown, StoreUnavailable
-from holdfast.store import Store, arrivals, group
-from holdfast.store.deletion import move_step
+from holdfast.store import Store
 from holdfast.store.engine import Tx
+from holdfast.store.lanes import group
+from holdfast.store.lifecycle import arrivals
+from holdfast.store.lifecycle.deletion import move_step
 from holdfast.store.part import session_lock
 from holdfast.store.store import Machinery
 from holdfast.store.urls import open_engine

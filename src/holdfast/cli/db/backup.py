@@ -10,7 +10,7 @@ from holdfast.cli import show
 from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 
 DAMAGED = 1
 

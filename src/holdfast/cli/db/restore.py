@@ -11,7 +11,7 @@ from holdfast.cli import show
 from holdfast.cli.db.backup import DAMAGED, show_damaged
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 from holdfast.core.errors import InvalidInput
 
 
@@ -57,8 +57,8 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
 
 
 async def _restore(where: Where, path: Path) -> dict[str, Any]:
-    from holdfast.store.backup import damaged_sessions
-    from holdfast.store.backup import restore as put_back
+    from holdfast.store.backup.backup import damaged_sessions
+    from holdfast.store.backup.backup import restore as put_back
 
     with show.Progress() as progress:
 

@@ -14,7 +14,7 @@ from holdfast.cli import show
 from holdfast.cli.columns import plain
 from holdfast.cli.errors import CANNOT, says_errors
 from holdfast.cli.service import Service, run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 
 CHUNK = 256 * 1024
 COUNT_SECONDS = 0.2

@@ -8,7 +8,7 @@ from holdfast.cli import show
 from holdfast.cli.columns import table
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
 
 COLUMNS = ("session", "status", "events", "size", "changed", "user", "tags")

@@ -5,12 +5,12 @@ from typing import Any
 import click
 
 from holdfast.cli import show
-from holdfast.cli.amounts import AGE
 from holdfast.cli.asking import confirm
 from holdfast.cli.columns import table
 from holdfast.cli.errors import says_errors
+from holdfast.cli.option_types import AGE
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
 
 

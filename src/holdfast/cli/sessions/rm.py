@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from holdfast.cli import show
-from holdfast.cli.amounts import AGE, SIZE
 from holdfast.cli.asking import confirm
 from holdfast.cli.columns import plain, table
 from holdfast.cli.errors import problem_of, says_errors
+from holdfast.cli.option_types import AGE, SIZE
 from holdfast.cli.service import Service, at, run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
 
 FAILED = 1

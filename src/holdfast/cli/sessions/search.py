@@ -9,7 +9,7 @@ from holdfast.cli import show
 from holdfast.cli.columns import plain, styled
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 
 NOTHING = 1
 

@@ -9,7 +9,7 @@ from holdfast.cli.columns import plain
 from holdfast.cli.errors import asks
 from holdfast.cli.events import line_of
 from holdfast.cli.service import at, run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 
 
 @click.command()

@@ -9,7 +9,7 @@ from holdfast.cli import show
 from holdfast.cli.errors import asks
 from holdfast.cli.events import line_of
 from holdfast.cli.service import Service, at, run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 
 
 @click.command()

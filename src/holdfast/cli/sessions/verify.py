@@ -12,7 +12,7 @@ from holdfast.cli import show
 from holdfast.cli.columns import plain, table
 from holdfast.cli.errors import problem_of, says_errors
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
+from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Corrupt
 

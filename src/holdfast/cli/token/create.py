@@ -5,11 +5,11 @@ from typing import Any
 import click
 
 from holdfast.cli import show
-from holdfast.cli.amounts import AGE
 from holdfast.cli.errors import says_errors
+from holdfast.cli.option_types import AGE
 from holdfast.cli.service import run, serving
-from holdfast.cli.where import Where, somewhere
-from holdfast.store.tokens import SCOPES
+from holdfast.cli.target_options import Where, somewhere
+from holdfast.store.operators.tokens import SCOPES
 
 
 @click.command()

@@ -9,8 +9,8 @@ from holdfast.cli import show
 from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import as_text, run, serving
-from holdfast.cli.where import Where, somewhere
-from holdfast.store.tokens import id_of
+from holdfast.cli.target_options import Where, somewhere
+from holdfast.store.operators.tokens import id_of
 
 
 @click.command()

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.a2a.answers import problem_answer
-from holdfast.a2a.upgrades import refuse_upgrade
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
@@ -21,8 +19,10 @@ from holdfast.gateway.access.scopes import Caller, is_let_in, needed
 from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
 from holdfast.gateway.errors import Forbidden, Unauthorized
+from holdfast.http.answers import problem_answer
+from holdfast.http.upgrades import refuse_upgrade
 from holdfast.store import Store
-from holdfast.store.callers import reading_for
+from holdfast.store.lanes.callers import reading_for
 
 CALLER = "holdfast.caller"
 STORE = "holdfast.store"

@@ -1,6 +1,6 @@
 """Answers to hot queries, kept for as long as nothing was committed: never less than what was acknowledged.
 
-An answer is kept with the moment it holds for (see `holdfast.store.moments`), and given again only at that moment.
+An answer is kept with the moment it holds for (see `store.feed.commit_versions`), and given again only at that moment.
 Whoever asks while the same is being read shares the next read, which begins after they asked; so that however many
 ask, no more than one reads; and when all of them have gone, none does. What is kept is bounded by its bytes, and what
 nobody asked for the longest goes first.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from holdfast.gateway.api.answers import Answer
 from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.shares import Length
+from holdfast.store.lanes.shares import Length
 
 MOST_BYTES = 32 * 1024 * 1024
 LARGEST = 1024 * 1024

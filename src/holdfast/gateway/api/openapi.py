@@ -13,11 +13,11 @@ from starlette.responses import Response
 from holdfast.gateway.api import refusals
 from holdfast.gateway.api.operation import JSON, Operation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
-from holdfast.gateway.wire import access, chat, children, feeds, finding, moves, sessions, upkeep
+from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 
 SHAPES = [
     shape
-    for module in (access, chat, children, feeds, finding, moves, sessions, upkeep)
+    for module in (access, chat, children, feeds, forks, queries, sessions, upkeep)
     for name, shape in vars(module).items()
     if isinstance(shape, type) and shape.__module__ == module.__name__ and not name.endswith("Query")
 ]

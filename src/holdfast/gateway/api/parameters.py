@@ -10,8 +10,8 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.auth import store_of
 from holdfast.store import Store
-from holdfast.store.prepare import check_key
-from holdfast.store.sessions import MAX_PAGE
+from holdfast.store.log.prepare import check_key
+from holdfast.store.sessions.sessions import MAX_PAGE
 
 DEFAULT_PAGE = 50
 

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from holdfast.a2a.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
 from holdfast.core import Event, HoldfastError, strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.core.problem import problem
@@ -33,6 +32,7 @@ from holdfast.gateway.live.feeds import (
     until_it_ends,
 )
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
+from holdfast.http.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
 from holdfast.store import Store
 from holdfast.store.portable.lines import breaks_line
 

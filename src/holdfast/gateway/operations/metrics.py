@@ -19,7 +19,7 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import traffic, turn_times
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET
 from holdfast.gateway.routes.service import schema_version
-from holdfast.store import tally
+from holdfast.store.lanes import lane_counts
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -157,7 +157,7 @@ class Metrics:
         for number, lane, done in lanes:
             waiting.add_metric([number], lane.waiting)
             writes.add_metric([number], done.writes)
-            seconds.add_metric([number], cumulative(tally.BOUNDS, done.commits_by_time), done.seconds)
+            seconds.add_metric([number], cumulative(lane_counts.BOUNDS, done.commits_by_time), done.seconds)
             for code, count in done.failures.copy().items():
                 failures[code] = failures.get(code, 0) + count
         yield from (waiting, writes, seconds)

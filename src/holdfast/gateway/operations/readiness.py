@@ -13,12 +13,12 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.errors import NotReady
-from holdfast.gateway.operations.kept import Kept
+from holdfast.gateway.operations.single_flight import Kept
 from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.shares import Length
+from holdfast.store.lanes.shares import Length
+from holdfast.store.operators.write_check import prove_writable
 from holdfast.store.urls import sqlite_path
-from holdfast.store.writable import prove_writable
 
 ANSWER_SECONDS = 5.0
 FRESH_SECONDS = 1.0

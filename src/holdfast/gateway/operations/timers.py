@@ -21,8 +21,8 @@ from holdfast.core.errors import Closing, InvalidInput, NotFound
 from holdfast.core.redact import redact
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
-from holdfast.store.backup_process import Order, back_up_apart
-from holdfast.store.duties import Duty
+from holdfast.store.backup.backup_process import Order, back_up_apart
+from holdfast.store.operators.duties import Duty
 
 RETENTION = "retention"
 PURGE = "purge"

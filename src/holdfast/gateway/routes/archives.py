@@ -15,7 +15,7 @@ from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, TenantStore
 from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
 from holdfast.store import Store
-from holdfast.store.archives import Archived
+from holdfast.store.lifecycle.archives import Archived
 
 PAGE = 500
 

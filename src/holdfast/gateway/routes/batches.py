@@ -12,11 +12,11 @@ from holdfast.core import Appended, NewEvent
 from holdfast.core.errors import IdempotencyConflict
 from holdfast.core.ids import MAX_NAME_LENGTH, check_session_id
 from holdfast.store import Store
-from holdfast.store.append import append
 from holdfast.store.engine import Tx
-from holdfast.store.prepare import prepare_all
-from holdfast.store.reading import Head, head_of
-from holdfast.store.replay import look_up
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import prepare_all
+from holdfast.store.log.reading import Head, head_of
+from holdfast.store.log.replay import look_up
 
 ROOM = 8
 """Characters for the number of a line and its mark."""

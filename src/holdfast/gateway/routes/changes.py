@@ -12,7 +12,7 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore, key_of, reason_of
 from holdfast.gateway.routes.view import final_view
-from holdfast.gateway.wire.moves import Deleted, Ended, Ending, Held, Hold, Tagging, Tags
+from holdfast.gateway.wire.forks import Deleted, Ended, Ending, Held, Hold, Tagging, Tags
 from holdfast.gateway.wire.sessions import SessionRow, session_row
 from holdfast.gateway.wire.types import Document
 

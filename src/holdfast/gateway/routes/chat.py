@@ -12,12 +12,8 @@ from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.a2a import records
-from holdfast.a2a.names import agent_prefix, context_of
-from holdfast.a2a.rpc import RpcError
-from holdfast.a2a.sse import AnswerStream
-from holdfast.a2a.turns import Turns
-from holdfast.a2a.wire import (
+from holdfast.a2a.protocol.rpc import RpcError
+from holdfast.a2a.protocol.wire import (
     ArtifactUpdate,
     FilePart,
     Message,
@@ -31,6 +27,10 @@ from holdfast.a2a.wire import (
     TextPart,
     text_of,
 )
+from holdfast.a2a.sse import AnswerStream
+from holdfast.a2a.turns import records
+from holdfast.a2a.turns.keys import agent_prefix, context_of
+from holdfast.a2a.turns.turns import Turns
 from holdfast.core import HoldfastError, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Closing, InvalidInput

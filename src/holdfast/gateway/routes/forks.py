@@ -15,7 +15,7 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore
 from holdfast.gateway.routes.sessions import id_for_key
-from holdfast.gateway.wire.moves import Branch, Fork, Forked, Origin, Succeeded, Successor
+from holdfast.gateway.wire.forks import Branch, Fork, Forked, Origin, Succeeded, Successor
 from holdfast.store import Store
 
 _fork = or_empty(parse_into(Fork))

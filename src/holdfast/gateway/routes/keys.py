@@ -14,7 +14,7 @@ from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes.forks import chosen_id, made_before
 from holdfast.gateway.wire.children import when
-from holdfast.gateway.wire.moves import KeyView, RouteView, Succeeded, Successor
+from holdfast.gateway.wire.forks import KeyView, RouteView, Succeeded, Successor
 from holdfast.store import Store
 
 _successor = or_empty(parse_into(Successor))

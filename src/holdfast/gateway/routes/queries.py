@@ -13,15 +13,15 @@ from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes.listing import session_list
-from holdfast.gateway.wire.finding import DamagedEvent, Day, Hit, Hits, Stats, Tokens
+from holdfast.gateway.wire.queries import DamagedEvent, Day, Hit, Hits, Stats, Tokens
 from holdfast.gateway.wire.sessions import SessionList
 from holdfast.store import Filter
 from holdfast.store.engine import Tx
-from holdfast.store.projection import DAY_MS
-from holdfast.store.search import MAX_PAGE
-from holdfast.store.sessions import page
-from holdfast.store.totals import begun_by_day, totals
-from holdfast.store.usage import used_by_day
+from holdfast.store.log.projection import DAY_MS
+from holdfast.store.sessions.sessions import page
+from holdfast.store.sessions.totals import begun_by_day, totals
+from holdfast.store.sessions.usage import used_by_day
+from holdfast.store.text.search import MAX_PAGE
 
 DEFAULT_RECENT = 20
 DEFAULT_DAYS = 30

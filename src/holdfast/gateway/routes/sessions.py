@@ -17,7 +17,7 @@ from holdfast.gateway.routes import window
 from holdfast.gateway.routes.listing import Asked, list_sessions, shown_rows
 from holdfast.gateway.routes.view import Children, final_view, metadata_view, state_view, whole
 from holdfast.gateway.wire.children import agent, effect, goal, snapshot
-from holdfast.gateway.wire.moves import ResumeView
+from holdfast.gateway.wire.forks import ResumeView
 from holdfast.gateway.wire.sessions import (
     DEFAULT_ACTIONS,
     MAX_ACTIONS,
@@ -28,7 +28,7 @@ from holdfast.gateway.wire.sessions import (
     action,
     session_row,
 )
-from holdfast.store.resume import DEFAULT_TAIL, MAX_TAIL
+from holdfast.store.sessions.resume import DEFAULT_TAIL, MAX_TAIL
 
 _new_session = parse_into(NewSession)
 

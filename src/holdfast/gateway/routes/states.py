@@ -28,10 +28,10 @@ from holdfast.gateway.routes.children import children_in_patch
 from holdfast.gateway.routes.view import Children, children_in, children_of, state_view
 from holdfast.gateway.wire.sessions import StatePatch, StateView
 from holdfast.store.engine import Tx
-from holdfast.store.reading import Head, existing_head
-from holdfast.store.shares import Length
-from holdfast.store.state import Kept, kept
-from holdfast.store.state_merge import EMPTY
+from holdfast.store.lanes.shares import Length
+from holdfast.store.log.reading import Head, existing_head
+from holdfast.store.sessions.state import Kept, kept
+from holdfast.store.sessions.state_merge import EMPTY
 
 CHILDREN = ("goals", "agents")
 OURS = frozenset({"sessionId", "version", "expectedVersion", *CHILDREN})

@@ -36,12 +36,12 @@ from holdfast.gateway.wire.upkeep import (
     VerifyLine,
 )
 from holdfast.store import Policy, Store
-from holdfast.store.backup import back_up
-from holdfast.store.retention import Doomed
-from holdfast.store.servers import Server
-from holdfast.store.tokens import OPERATOR
-from holdfast.store.totals import totals
-from holdfast.store.verify import Verified
+from holdfast.store.backup.backup import back_up
+from holdfast.store.lifecycle.retention import Doomed
+from holdfast.store.log.verify import Verified
+from holdfast.store.operators.tokens import OPERATOR
+from holdfast.store.sessions.totals import totals
+from holdfast.store.tasks.servers import Server
 
 _encode = msgspec.json.Encoder().encode
 _verify = or_empty(parse_into(Verify))

@@ -14,17 +14,17 @@ from holdfast.core.errors import Corrupt
 from holdfast.core.ids import check_session_id
 from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, most, size_of
 from holdfast.gateway.wire import children as wire_children
-from holdfast.gateway.wire.finding import DamagedEvent
+from holdfast.gateway.wire.queries import DamagedEvent
 from holdfast.gateway.wire.sessions import Cursor, session_row
 from holdfast.store import Store
-from holdfast.store.agents import as_agent
 from holdfast.store.engine import Tx
-from holdfast.store.goals import as_goal
-from holdfast.store.reading import Head, existing_head, head_of, read, stretch
-from holdfast.store.rows import AGENTS, GOALS
-from holdfast.store.sessions import get
-from holdfast.store.shares import Length
-from holdfast.store.state import as_state, current
+from holdfast.store.lanes.shares import Length
+from holdfast.store.log.reading import Head, existing_head, head_of, read, stretch
+from holdfast.store.log.rows import AGENTS, GOALS
+from holdfast.store.sessions.agents import as_agent
+from holdfast.store.sessions.goals import as_goal
+from holdfast.store.sessions.sessions import get
+from holdfast.store.sessions.state import as_state, current
 
 MOST_SEEN = 20_000
 """Events that one look goes back through for entries; the cursor leads on from there."""

@@ -12,7 +12,7 @@ from holdfast.core import Event, types
 from holdfast.gateway.wire.sessions import Cursor
 from holdfast.gateway.wire.types import MAX_SEQ
 from holdfast.store import Store
-from holdfast.store.reading import fitting
+from holdfast.store.log.reading import fitting
 
 PAGE = 1_000
 MOST_BYTES = 16 * 1024 * 1024

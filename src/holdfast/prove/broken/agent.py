@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from holdfast.prove.broken.acts import do
 from holdfast.prove.broken.desk import Desk
-from holdfast.prove.broken.said import File, Said
+from holdfast.prove.broken.messages import File, Said
 
 THINK = re.compile(r"\bthink for (\d+(?:\.\d+)?) seconds?", re.IGNORECASE)
 SAY = re.compile(r"\bsay (\w+)", re.IGNORECASE)

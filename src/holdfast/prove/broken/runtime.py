@@ -18,8 +18,8 @@ from holdfast.prove.broken.agent import answer, worth_keeping
 from holdfast.prove.broken.desk import Desk
 from holdfast.prove.broken.live import Live
 from holdfast.prove.broken.log import Log
+from holdfast.prove.broken.messages import Message, Said, Task
 from holdfast.prove.broken.refusals import BAD_PARAMS, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, Refused
-from holdfast.prove.broken.said import Message, Said, Task
 from holdfast.prove.broken.wire import Version
 
 Entry = dict[str, Any]

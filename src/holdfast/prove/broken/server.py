@@ -11,9 +11,9 @@ from starlette.routing import Route
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.prove.broken import wire, workspace
+from holdfast.prove.broken.messages import Task
 from holdfast.prove.broken.refusals import BAD_PARAMS, OTHER_VERSION, UNSUPPORTED, Refused
 from holdfast.prove.broken.runtime import Runtime
-from holdfast.prove.broken.said import Task
 from holdfast.prove.broken.wire import Version
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from holdfast.prove.broken import workspace
+from holdfast.prove.broken.messages import File, Message, Said, Task
 from holdfast.prove.broken.refusals import NO_METHOD, OTHER_VERSION, Refused
-from holdfast.prove.broken.said import File, Message, Said, Task
 
 Version = Literal["0.3", "1.0"]
 Operation = Literal["send", "stream", "get", "cancel", "subscribe"]

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from holdfast.core import strict_json
-from holdfast.prove.report import told
+from holdfast.prove.report import event_lines
 from holdfast.prove.report.markup import Markup, join, tag
 from holdfast.prove.report.recorded import Event, Step, moment, text
 
@@ -54,7 +54,7 @@ def timeline(steps: Sequence[Step], *, opened: bool) -> Markup:
 def _step(step: Step) -> Markup:
     lines = [
         tag("p", tag("span", MARKS.get(kind, "·"), class_="mark", aria_hidden="true"), " ", line, class_=_class(kind))
-        for kind, line in told.of_step(step)
+        for kind, line in event_lines.of_step(step)
     ]
     shown, left = _ends(step.events, MAX_EVENTS_OF_STEP)
     whole = [_event(event) for event in shown]
@@ -65,7 +65,7 @@ def _step(step: Step) -> Markup:
 
 
 def _event(event: Event) -> Markup:
-    said = told.details(event)
+    said = event_lines.details(event)
     body = said.pop("body", None)
     facts = ", ".join(f"{name} {text(value)}" for name, value in said.items())
     head = tag("h4", f"{moment(event):.4f} s  {text(event.get('event'))}")

@@ -10,9 +10,9 @@ from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.prove.evidence import pretty
 from holdfast.prove.redact import hide_passwords
+from holdfast.prove.runtime.summary import VERDICTS
 from holdfast.prove.store.clauses import contract
 from holdfast.prove.store.run import Outcome, Plan, Result
-from holdfast.prove.summary import VERDICTS
 from holdfast.prove.view import terminal
 
 

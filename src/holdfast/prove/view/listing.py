@@ -7,9 +7,9 @@ from typing import Any
 
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.evidence import pretty
-from holdfast.prove.own_proofs import with_own
-from holdfast.prove.proof import Proof
-from holdfast.prove.proofs import catalogue
+from holdfast.prove.runtime.own_proofs import with_own
+from holdfast.prove.runtime.proof import Proof
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.view import terminal
 
 SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL"}

@@ -15,8 +15,8 @@ from holdfast.core import Event, NewEvent, Session, State, strict_json, types
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
+from holdfast.store.log.prepare import LAST_MS, MAX_PAYLOAD
 from holdfast.store.portable.lines import decode_as, hash_of
-from holdfast.store.prepare import LAST_MS, MAX_PAYLOAD
 
 ACTIONS = "actions.jsonl"
 RESPONSES = "responses.jsonl"

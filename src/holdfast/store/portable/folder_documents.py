@@ -12,9 +12,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
-from holdfast.store.children import AgentPatch, GoalPatch
+from holdfast.store.log.projection import DEFAULT_AGENT
 from holdfast.store.portable.files_layout import moment
-from holdfast.store.projection import DEFAULT_AGENT
+from holdfast.store.sessions.children import AgentPatch, GoalPatch
 
 STATUSES = ("active", "completed", "failed", "cancelled", "interrupted", "archived")
 ROW = frozenset(

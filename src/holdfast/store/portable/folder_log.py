@@ -15,7 +15,7 @@ from typing import Any
 from holdfast.core import Clock, Event, IdSource, NewEvent, strict_json, types
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import BadArchive, InvalidInput
-from holdfast.store.children import ChildrenPatch, digest_of, upsert
+from holdfast.store.log.prepare import LAST_MS, Prepared, prepare
 from holdfast.store.portable.archive_writer import ArchiveWriter
 from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, Entry, moment
 from holdfast.store.portable.folder_documents import Description, children_in, described, ended, fork_of
@@ -23,7 +23,7 @@ from holdfast.store.portable.folder_reader import SessionFolder, Skipped, read_f
 from holdfast.store.portable.lines import SessionHeader
 from holdfast.store.portable.refusal import refuse, refuse_line
 from holdfast.store.portable.zip_writer import Sink
-from holdfast.store.prepare import LAST_MS, Prepared, prepare
+from holdfast.store.sessions.children import ChildrenPatch, digest_of, upsert
 
 MAX_LEFT_OUT = 100_000
 """How many events may be left out for the others to keep their places."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.store.prepare import MAX_PAYLOAD
+from holdfast.store.log.prepare import MAX_PAYLOAD
 
 
 @dataclass(frozen=True, slots=True)

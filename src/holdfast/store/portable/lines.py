@@ -17,7 +17,7 @@ from msgspec import Struct
 from holdfast.core import Event, Route, strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name, check_session_id
-from holdfast.store.prepare import LAST_MS, MAX_PAYLOAD
+from holdfast.store.log.prepare import LAST_MS, MAX_PAYLOAD
 
 MAX_SEQ = 2**63 - 1
 HASH = re.compile(r"[0-9a-f]{64}\Z")

@@ -11,8 +11,8 @@ import psycopg
 
 from holdfast.core import Clock, HoldfastError, TimeOrderedIds
 from holdfast.core.errors import SchemaNewer, StoreUnavailable
-from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.lanes.chores import Chore
 from holdfast.store.migrations import migrate, newest, read_only_meta, version_of
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from holdfast.store.engine import TextSql
-from holdfast.store.words import BREAK, Query, Term
+from holdfast.store.text.tokenizer import BREAK, Query, Term
 
 
 def document(words: Sequence[str], scopes: Sequence[str]) -> str:

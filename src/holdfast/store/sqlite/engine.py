@@ -17,18 +17,18 @@ import apsw
 
 from holdfast.core import Clock
 from holdfast.core.errors import SchemaUnknown, StoreUnavailable
-from holdfast.store.chores import Chore
 from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.lanes.chores import Chore
 from holdfast.store.lock import Claim
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite import backup, space
 from holdfast.store.sqlite.backup import APPLICATION_ID
-from holdfast.store.sqlite.gate import check_engine, linked_version
+from holdfast.store.sqlite.disk_reserve import RESERVE_BYTES, Reserve, Room
+from holdfast.store.sqlite.engine_version import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
 from holdfast.store.sqlite.owner import Owner
 from holdfast.store.sqlite.place import Place, refuse_log_alone
-from holdfast.store.sqlite.room import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
 from holdfast.store.sqlite.versions import Versions

@@ -7,9 +7,9 @@ import apsw
 
 from holdfast.core import Clock, HoldfastError
 from holdfast.store.engine import Damage, Tx
+from holdfast.store.sqlite.disk_reserve import Room
 from holdfast.store.sqlite.log import WriteAheadLog
 from holdfast.store.sqlite.owner import Owner
-from holdfast.store.sqlite.room import Room
 from holdfast.store.sqlite.transaction import ERRORS, SqliteTx, explain
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import IdSource
+from holdfast.prove.broken.messages import Message, Said, Task
 from holdfast.prove.broken.runtime import KEPT_WHOLE, Entry, Runtime
-from holdfast.prove.broken.said import Message, Said, Task
 
 COMMIT_DELAY_SECONDS = 60.0
 OVERLAP_SECONDS = 0.5

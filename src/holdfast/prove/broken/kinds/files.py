@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from holdfast.prove.broken.messages import Said
 from holdfast.prove.broken.runtime import Entry, Runtime
-from holdfast.prove.broken.said import Said
 
 
 class DropsFileOnly(Runtime):

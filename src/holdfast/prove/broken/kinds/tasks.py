@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, replace
 
 from holdfast.core import TaskState
+from holdfast.prove.broken.messages import Said, Task
 from holdfast.prove.broken.runtime import Runtime
-from holdfast.prove.broken.said import Said, Task
 from holdfast.prove.broken.wire import Version
 
 

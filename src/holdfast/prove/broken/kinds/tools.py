@@ -1,8 +1,8 @@
 """What is wrong with the tools: memory, skills, other agents."""
 
 from holdfast.prove.broken.desk import Desk
+from holdfast.prove.broken.messages import Task
 from holdfast.prove.broken.runtime import Runtime
-from holdfast.prove.broken.said import Task
 
 
 class MemoryInRam(Runtime):

@@ -1,0 +1,1 @@
+"""Files that come with messages, inline, by reference or as uploads."""

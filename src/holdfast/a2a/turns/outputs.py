@@ -1,0 +1,90 @@
+"""What a handler puts out in one turn, from its first piece to the rest that the turn comes to.
+
+Text is told as it comes and recorded at the end, as one artifact. Artifacts and statuses are recorded one by one, and
+told once they are durable. A reply, a question back or a refusal ends the turn: the handler is not heard any further.
+"""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from holdfast.a2a.files.files import Files
+from holdfast.a2a.handler import Handler, InputRequired, Output, Rejected, Reply, Status, Turn
+from holdfast.a2a.protocol.wire import Artifact, Message, Part, TextPart
+from holdfast.a2a.turns.endings import Ending, answered, asked_back, rejected, replied, spoken
+from holdfast.a2a.turns.records import artifact_change, message_record
+from holdfast.a2a.turns.retry_writes import until_written
+from holdfast.a2a.turns.task_updates import Channel
+from holdfast.core import IdSource, NewEvent, TaskState, types
+
+OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
+
+
+class Outputs:
+    """The outputs of one turn; its text is the artifact with this id."""
+
+    def __init__(self, turn: Turn, channel: Channel, files: Files, artifact_id: str, ids: IdSource) -> None:
+        self._turn = turn
+        self._channel = channel
+        self._files = files
+        self._ids = ids
+        self._artifact_id = artifact_id
+        self._first = True
+
+    async def collect(self, handler: Handler) -> Ending:
+        """Hear the handler out."""
+        outputs: Any = handler(self._turn)
+        async with aclosing(outputs):
+            async for output in outputs:
+                ending = await self._take(output)
+                if ending is not None:
+                    return ending
+        return answered(self._channel.task, self._channel.text, self._ids)
+
+    async def _take(self, output: Output) -> Ending | None:
+        first, self._first = self._first, False
+        task, text = self._channel.task, self._channel.text
+        match output:
+            case str():
+                if output:
+                    self._channel.say(self._artifact_id, output)
+            case Status():
+                said = spoken(task, (TextPart(output.text),), self._ids)
+                await self._record({"statusMessage": message_record(said)})
+            case Artifact():
+                await self._keep(output)
+            case InputRequired():
+                return asked_back(task, output.text, text, self._ids)
+            case Rejected():
+                return rejected(task, output.text, text, self._ids)
+            case Reply():
+                return replied(task, await self._taken(output.parts), text, first, self._ids)
+            case _:
+                raise TypeError(f"a handler yields {OUTPUTS}, not {output!r:.80}")
+        return None
+
+    async def _taken(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """The parts with their files kept by the session; ValueError if there are none."""
+        if not parts:
+            raise ValueError("an Artifact or a Reply has at least one part")
+        taken = await self._files.take(parts)
+        await self._files.attach(self._turn.session_id, taken, self._ids())
+        return taken
+
+    async def _keep(self, artifact: Artifact) -> None:
+        named = artifact if artifact.artifact_id else replace(artifact, artifact_id=self._ids())
+        kept = replace(named, parts=await self._taken(named.parts))
+        said = spoken(self._channel.task, kept.parts, self._ids)
+        await self._record(artifact_change(self._channel.task, kept), said)
+
+    async def _record(self, changes: dict[str, Any], *said: Message) -> None:
+        task, turn = self._channel.task, self._turn
+        messages = [NewEvent(types.MESSAGE, message_record(message)) for message in said]
+        key = self._ids()
+        self._channel.record(
+            await until_written(
+                lambda: turn.store.tasks.update(
+                    task, TaskState.WORKING, changes, messages=messages, lease=turn.lease, idempotency_key=key
+                )
+            )
+        )

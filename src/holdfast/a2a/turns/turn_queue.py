@@ -1,0 +1,86 @@
+"""One turn at a time in each session: first in, first out in this process, by the session's lease among all.
+
+The lease fences: whoever holds the session writes with its lease, and a process that was thought dead and is not
+has its writes refused. A lease is renewed for as long as it is held, whatever its holder does meanwhile.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+from holdfast.a2a.turns.retry_writes import until_written
+from holdfast.core import HoldfastError, Lease
+from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, SessionGone
+from holdfast.store import Store
+
+LEASE_MS = 4_000
+RENEW_SECONDS = 1.0
+RELEASE_SECONDS = 1.0
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 0.5
+
+log = logging.getLogger("holdfast.a2a")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session's lease while it is held, and whether another has taken it meanwhile."""
+
+    lease: Lease
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class TurnQueue:
+    """Who may write turns of which session now."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def hold(self, store: Store, session_id: str, holder: str) -> AsyncIterator[Held]:
+        """The session's lease, as soon as all who came before are done."""
+        lock = self._locks.setdefault((store.tenant, session_id), asyncio.Lock())
+        async with lock, leased(store, session_id, holder) as held:
+            yield held
+
+
+@contextlib.asynccontextmanager
+async def leased(store: Store, session_id: str, holder: str) -> AsyncIterator[Held]:
+    """The session's lease, for one whose turn it is in this process."""
+    held = Held(await _acquire(store, session_id, holder))
+    renewing = asyncio.create_task(_renew(store, held))
+    try:
+        yield held
+    finally:
+        renewing.cancel()
+        try:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await store.leases.release(held.lease)
+        except (HoldfastError, TimeoutError) as error:
+            log.warning("the lease of session %s is left to expire: %s", session_id, error)
+
+
+async def _acquire(store: Store, session_id: str, holder: str) -> Lease:
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return await until_written(lambda: store.leases.acquire(session_id, holder, LEASE_MS))
+        except LeaseHeld:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+
+async def _renew(store: Store, held: Held) -> None:
+    """Renew a lease again and again, until it is lost."""
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            await store.leases.renew(held.lease, LEASE_MS)
+        except (LeaseLost, NotFound, SessionGone):
+            held.lost.set()
+            return
+        except HoldfastError as error:
+            log.warning("the lease of session %s could not be renewed: %s", held.lease.session_id, error)

@@ -1,0 +1,1 @@
+"""The proof of an agent runtime: it is talked to, killed, restarted and judged."""

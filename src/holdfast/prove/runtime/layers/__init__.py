@@ -1,0 +1,11 @@
+"""Where a target is broken: its layers, looked at in order after a run that found something wrong.
+
+Every proof says what does not hold. The layers say how deep the trouble goes: whether the target can be reached,
+whether its card is complete, whether a turn answers, whether a context is one session, what its store
+shows, whether its memory and its files work at all.
+"""
+
+from holdfast.prove.runtime.layers.diagnosis import diagnose
+from holdfast.prove.runtime.layers.layer import Layer
+
+__all__ = ["Layer", "diagnose"]

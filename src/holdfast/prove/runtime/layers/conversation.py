@@ -1,0 +1,132 @@
+"""The inner layers: a turn, the session that a context is, the store behind it, memory, files."""
+
+from typing import Any
+
+from holdfast.prove.runtime.checks import says
+from holdfast.prove.runtime.history import Turn
+from holdfast.prove.runtime.layers.layer import Bench, Look, Seen
+from holdfast.prove.targets.target import ProbeFailed
+from holdfast.prove.wire.envelopes import FileSent
+
+GREETING = "Hello."
+ASK_NAME = "What's my name?"
+ASK_FILE = "What is the code word in notes.txt?"
+RECALL = "Use the memory tool to recall my favorite {thing}, then tell me what it is."
+NOT_SEEN = "its store cannot be seen from here (see --probe-command)"
+
+
+async def turn(bench: Bench) -> Seen:
+    """Some answer to some words."""
+    greeting = await bench.stage.say("greet", bench.stage.new_context(), GREETING, within=bench.within)
+    return Seen(greeting.reply.answered, greeting.reply.describe(), greeting.curl)
+
+
+async def session_key(bench: Bench) -> Seen:
+    """Two pings in one context, the second with the task of the first, are one conversation and one session."""
+    stage, context, name = bench.stage, bench.context_id, bench.stage.facts.name
+    before = await _probe(bench)
+    first = await stage.say("first ping", context, f"Hi, my name is {name}.", within=bench.within)
+    task = first.reply.task_id
+    second = await stage.say("second ping", context, ASK_NAME, task_id=task, within=bench.within)
+    told = ""
+    if task and not second.reply.answered:
+        # A task that has ended takes no more messages; its context does.
+        told = f"with the task's id: {second.reply.describe()}; without: "
+        second = await stage.say("second ping, no task", context, ASK_NAME, within=bench.within)
+    after = await _probe(bench)
+    got = f"{told}{second.reply.describe()}; {_sessions(before, after)}"
+    return Seen(_is_one(second, name, before, after), got, second.curl)
+
+
+async def store(bench: Bench) -> Seen:
+    """The store can be read, and the turns of the session key's context are in it."""
+    seen = await bench.target.probe(bench.context_id)
+    if seen is None:
+        return Seen(None, NOT_SEEN)
+    counts = ", ".join(f"{seen[name]} {name}" for name in ("sessions", "events") if name in seen) or str(seen)
+    events = seen.get("context", {}).get("events", seen.get("events"))
+    if "context" in seen:
+        counts += f", of which the context has {events} events"
+    told = bench.stage.history.took("first ping")
+    return Seen(not told or events is None or events > 0, counts, bench.probe())
+
+
+async def memory(bench: Bench) -> Seen:
+    """The memory tool is asked for a key that nobody ever set."""
+    answer = await bench.stage.say("unknown memory", bench.stage.new_context(), _unknown(bench), within=bench.within)
+    return Seen(answer.reply.answered, answer.reply.describe(), answer.curl)
+
+
+async def files(bench: Bench) -> Seen:
+    """A small text file is sent, and asked about in the same breath."""
+    context, sent = bench.stage.new_context(), (_notes(bench),)
+    answer = await bench.stage.say("file", context, ASK_FILE, files=sent, within=bench.within)
+    fine = answer.reply.answered and says(answer.reply.text, bench.stage.facts.color)
+    return Seen(fine, answer.reply.describe(), answer.curl)
+
+
+async def _probe(bench: Bench) -> dict[str, Any]:
+    """What the store shows now; nothing where it cannot be seen, which is the next layer's business."""
+    try:
+        return await bench.target.probe(bench.context_id) or {}
+    except ProbeFailed:
+        return {}
+
+
+def _sessions(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """How many sessions the pings made, in words."""
+    if "context" in after:
+        return f"the store has {after['context'].get('sessions')} session(s) for the context"
+    if "sessions" in before and "sessions" in after:
+        return f"the store has {after['sessions'] - before['sessions']} more session(s)"
+    return NOT_SEEN
+
+
+def _is_one(second: Turn, name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether the second ping knew what the first said, and the store has no second session for them.
+
+    A store with no session at all is the next layer's business.
+    """
+    new = after.get("context", {}).get("sessions", after.get("sessions", 0) - before.get("sessions", 0))
+    return second.reply.answered and says(second.reply.text, name) and new <= 1
+
+
+def _unknown(bench: Bench) -> str:
+    return RECALL.format(thing=f"z{bench.stage.new_hex()}")
+
+
+def _notes(bench: Bench) -> FileSent:
+    return FileSent("notes.txt", "text/plain", data=f"The code word is {bench.stage.facts.color}.\n".encode())
+
+
+def _greeting(bench: Bench) -> str:
+    return bench.saying(GREETING)
+
+
+def _recalling(bench: Bench) -> str:
+    return bench.saying(_unknown(bench))
+
+
+def _filing(bench: Bench) -> str:
+    return bench.saying(ASK_FILE, _notes(bench))
+
+
+LOOKS = (
+    Look("turn", "an answer to a greeting", turn, _greeting, needs=("reachable",)),
+    Look(
+        "session key",
+        "two pings in one context are one session: the second knows the name that the first told",
+        session_key,
+        _greeting,
+        needs=("turn",),
+    ),
+    Look(
+        "store",
+        "a store that can be read and has the events of these pings",
+        store,
+        Bench.probe,
+        needs=("reachable",),
+    ),
+    Look("memory", "an answer about what memory does not have, and no crash", memory, _recalling, needs=("turn",)),
+    Look("files", "an answer with the code word of the file in it", files, _filing, needs=("turn",)),
+)

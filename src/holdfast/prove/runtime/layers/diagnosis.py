@@ -1,0 +1,55 @@
+"""Looks at the layers one after the other, in bounded time. Nothing that a target does makes it fail."""
+
+import asyncio
+import time
+
+from holdfast.core import HoldfastError
+from holdfast.prove.runtime.layers import conversation, surface
+from holdfast.prove.runtime.layers.layer import Bench, Layer, Look, Seen
+from holdfast.prove.runtime.stage import Stage
+from holdfast.prove.targets.target import Target
+from holdfast.prove.wire.client import Wire
+
+SECONDS = 20.0
+TURNS = 6
+"""As many turns are taken in all."""
+LOOKS = (*surface.LOOKS, *conversation.LOOKS)
+STATES = {True: "ok", False: "broken", None: "unknown"}
+
+
+async def diagnose(
+    stage: Stage, target: Target, wire: Wire, *, usual: float = 0.0, within: float = SECONDS
+) -> tuple[Layer, ...]:
+    """Every layer in order. One that rests on a broken layer, or for which no time is left, is unknown.
+
+    It takes no longer than `within`, and what the target's turns `usual`ly take.
+    """
+    bench = Bench(stage, target, wire, context_id=stage.new_context(), usual=usual)
+    deadline = time.monotonic() + within + TURNS * usual
+    found: dict[str, Layer] = {}
+    for look in LOOKS:
+        seen = _blocked(look, found) or await _look(look, bench, deadline)
+        layer = Layer(look.name, STATES[seen.fine], look.expected, seen.got, seen.curl)  # type: ignore[arg-type]
+        found[look.name] = layer
+    return tuple(found.values())
+
+
+def _blocked(look: Look, found: dict[str, Layer]) -> Seen | None:
+    for need in look.needs:
+        if found[need].state == "broken":
+            return Seen(None, f"not looked at, because {need} is broken")
+        if found[need].state == "unknown":
+            return Seen(None, found[need].got)
+    return None
+
+
+async def _look(look: Look, bench: Bench, deadline: float) -> Seen:
+    try:
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            return await look.see(bench)
+    except TimeoutError:
+        return Seen(None, "the time for looking was up", look.show(bench))
+    except HoldfastError as error:
+        return Seen(False, error.message, look.show(bench))
+    except Exception as error:
+        return Seen(None, f"what was seen makes no sense: {type(error).__name__}: {error}", look.show(bench))

@@ -1,0 +1,305 @@
+"""Runs proofs on a target, side by side, and lets those share a restart that need one.
+
+First the prerequisites, in order. Then at once all that do not restart the target, and the steps of those that want it
+stopped; one SIGTERM and a start, and what these do afterwards. Then the steps of those that want it killed; one
+SIGKILL and a start, and what these do afterwards. However a run ends, by itself, by a defect or by a signal, the
+target is gone afterwards. One defect never hides another: a proof is skipped only if something that it names is broken.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from holdfast.core import HoldfastError
+from holdfast.prove.evidence import Evidence
+from holdfast.prove.runtime import facts
+from holdfast.prove.runtime.layers import Layer, diagnose
+from holdfast.prove.runtime.peer import Peer
+from holdfast.prove.runtime.prerequisites import PREREQUISITES
+from holdfast.prove.runtime.proof import Power, Proof, Steps
+from holdfast.prove.runtime.restarts import AGAIN, Switch
+from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.target_features import missing, streams
+from holdfast.prove.targets import NotReady, Target
+from holdfast.prove.verdict import Exit, Finding, Verdict, exit_code, faulted, not_reached
+from holdfast.prove.wire.client import Wire
+
+INTERRUPTED = "the run was interrupted"
+DYING_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A proof (or prerequisite) and what was found; `seconds` is how long it was at work itself."""
+
+    proof: Proof
+    finding: Finding
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole run; `left_out` are proofs that this target cannot support and nobody asked for by name, and why.
+
+    `layers` say where the target is broken, if something is; `folder` is the evidence.
+    """
+
+    prerequisites: tuple[Outcome, ...]
+    proofs: tuple[Outcome, ...]
+    left_out: tuple[Outcome, ...]
+    exit_code: Exit
+    layers: tuple[Layer, ...]
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to prove: the proofs in order, and which of them were asked for by name.
+
+    With `keep_running` the target is left to whoever made it.
+    """
+
+    proofs: Sequence[Proof]
+    asked_for: frozenset[str]
+    seed: int
+    bounds: Bounds
+    keep_running: bool = False
+
+
+class Attempt:
+    """A proof on its way to its finding; `over` is set once there is one."""
+
+    def __init__(self, proof: Proof, stage: Stage) -> None:
+        self.proof = proof
+        self.stage = stage
+        self.seconds = 0.0
+        self.finding: Finding | None = None
+        self.over = asyncio.Event()
+
+
+class Run:
+    """One run of a plan on a target."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        target: Target,
+        wire: Wire,
+        evidence: Evidence,
+        *,
+        new_hex: Callable[[], str],
+        on_step: Callable[[str, str], None],
+    ) -> None:
+        self._plan = plan
+        self._target = target
+        self._wire = wire
+        self._evidence = evidence
+        self._new_hex = new_hex
+        self._on_step = on_step
+        self._peer = _peer(plan, target)
+        self._switch = Switch(target)
+        self._prerequisites = [self._attempt(proof) for proof in PREREQUISITES]
+        self._proofs = [self._attempt(proof) for proof in plan.proofs]
+        self._left_out: list[Outcome] = []
+        self._layers: tuple[Layer, ...] = ()
+
+    async def perform(self) -> Result:
+        """Run everything; a cancelled run is cut short and still has its result."""
+        try:
+            async with AsyncExitStack() as serving:
+                await self._start_peer(serving)
+                await self._perform()
+                await self._diagnose()
+        except asyncio.CancelledError:
+            for attempt in (*self._prerequisites, *self._proofs):
+                if attempt.finding is None:
+                    self._conclude(attempt, Finding(Verdict.NOT_REACHED, INTERRUPTED, fault=True))
+        finally:
+            if not self._plan.keep_running:
+                self._target.abandon()
+            for attempt in self._proofs:
+                attempt.stage.tidy()
+        return self._result()
+
+    async def _start_peer(self, serving: AsyncExitStack) -> None:
+        """Have the second agent serve, if there is one; without it nothing can be said where it is wanted."""
+        try:
+            if self._peer is not None:
+                await serving.enter_async_context(self._peer)
+        except OSError as error:
+            for attempt in self._proofs:
+                if "peer" in attempt.proof.requires:
+                    reason = f"the second agent could not be started: {error}"
+                    self._conclude(attempt, faulted(reason, hint="another process has its port: try again"))
+
+    async def _perform(self) -> None:
+        await self._ensure_on(self._prerequisites[:1])
+        for attempt in self._prerequisites:
+            await self._begin(attempt)
+        self._leave_out()
+        await _at_once(self._begin(attempt) for attempt in self._proofs if attempt.proof.power != "kill")
+        await self._restart("stop")
+        await self._ensure_on(self._waiting("kill"))
+        await _at_once(self._begin(attempt) for attempt in self._waiting("kill"))
+        await self._restart("kill")
+
+    async def _diagnose(self) -> None:
+        """See where the target is broken, if something was disproven or the surroundings are at fault."""
+        findings = [attempt.finding for attempt in (*self._prerequisites, *self._proofs) if attempt.finding]
+        if any(finding.verdict is Verdict.DISPROVEN or finding.fault for finding in findings):
+            greeted = self._prerequisites[-1].stage.history.turns("greet")
+            usual = max((turn.seconds for turn in greeted), default=0.0)
+            self._layers = await diagnose(self._stage("layers"), self._target, self._wire, usual=usual)
+
+    def _leave_out(self) -> None:
+        """Set aside what the target cannot support; what was asked for by name is inconclusive instead."""
+        _, card, _ = self._prerequisites
+        known = card.finding is not None and card.finding.verdict is Verdict.PROVEN
+        can_stream = not known or streams(page.document for page in card.stage.history.pages())
+        for attempt in list(self._proofs):
+            lack = missing(attempt.proof, self._target, can_stream=can_stream)
+            if lack is not None and attempt.proof.name in self._plan.asked_for:
+                self._conclude(attempt, lack)
+            elif lack is not None:
+                self._proofs.remove(attempt)
+                self._left_out.append(Outcome(attempt.proof, lack))
+
+    async def _begin(self, attempt: Attempt) -> None:
+        """Take a proof's steps, once what it needs is proven; one that needs no restart comes to its finding."""
+        if attempt.finding is not None:
+            return
+        finding = await self._blocked(attempt.proof) or await self._take(attempt, attempt.proof.steps)
+        if finding is None and attempt.proof.power is None:
+            finding = self._check(attempt)
+        if finding is not None:
+            self._conclude(attempt, finding)
+
+    async def _blocked(self, proof: Proof) -> Finding | None:
+        """Wait for what the proof needs; why it is not reached, if it is not."""
+        attempts = {attempt.proof.name: attempt for attempt in (*self._prerequisites, *self._proofs)}
+        for need in proof.needs:
+            if need not in attempts:
+                return not_reached(f"needs {need}, which was left out")
+            if not attempts[need].proof.known_before(proof):
+                return not_reached(f"needs {need}, which is known only later")
+            await attempts[need].over.wait()
+            needed = attempts[need].finding
+            assert needed is not None
+            if needed.verdict is Verdict.NOT_REACHED:
+                return not_reached(needed.reason)
+            if needed.verdict is not Verdict.PROVEN:
+                return not_reached(f"needs {need}, which is {needed.verdict}")
+        return None
+
+    def _waiting(self, power: Power) -> list[Attempt]:
+        return [attempt for attempt in self._proofs if attempt.proof.power == power and attempt.finding is None]
+
+    async def _ensure_on(self, attempts: Sequence[Attempt]) -> None:
+        """Start a target that is down; if it stays down, nothing can be said of these."""
+        if attempts:
+            try:
+                await self._switch.ensure_on([attempt.stage for attempt in attempts])
+            except NotReady as error:
+                self._give_up(attempts, error)
+
+    async def _restart(self, power: Power) -> None:
+        """Turn the target off and on for all that wait for it, and bring them to their findings."""
+        attempts = self._waiting(power)
+        if not attempts:
+            return
+        try:
+            await self._switch.off_and_on(power, [attempt.stage for attempt in attempts])
+        except NotReady as error:
+            self._give_up(attempts, error)
+        else:
+            await _at_once(self._finish(attempt) for attempt in attempts)
+
+    async def _finish(self, attempt: Attempt) -> None:
+        """Go on with a proof after the restart, if the target is there again."""
+        finding = None
+        if attempt.proof.after is not None and not attempt.stage.history.power(AGAIN).trouble:
+            finding = await self._take(attempt, attempt.proof.after)
+        self._conclude(attempt, finding or self._check(attempt))
+
+    async def _take(self, attempt: Attempt, steps: Steps) -> Finding | None:
+        """Take some steps; a finding only if something around the target, or in the proof itself, is broken."""
+        began = time.monotonic()
+        try:
+            await steps(attempt.stage)
+        except HoldfastError as error:
+            # A connection breaks a moment before the end of the process behind it can be seen.
+            if await self._target.ended(within=DYING_SECONDS):
+                return faulted(error.message, hint="the target ended by itself: see its newest log in the evidence")
+            return faulted(error.message, hint=error.hint or "")
+        except Exception as error:
+            return _broken_proof(error)
+        finally:
+            attempt.seconds += time.monotonic() - began
+        return None
+
+    def _check(self, attempt: Attempt) -> Finding:
+        try:
+            return attempt.proof.check(attempt.stage.history, attempt.stage.facts)
+        except Exception as error:
+            return _broken_proof(error)
+
+    def _give_up(self, attempts: Sequence[Attempt], error: NotReady) -> None:
+        for attempt in attempts:
+            self._conclude(attempt, faulted(f"the target is not ready: {error.message}", hint=error.hint or ""))
+
+    def _conclude(self, attempt: Attempt, finding: Finding) -> None:
+        if attempt.proof.restarts and self._target.restarted_by and not finding.fault:
+            how = f"the restart was whatever `{self._target.restarted_by}` does"
+            finding = replace(finding, reason=f"{finding.reason} ({how})")
+        attempt.finding = finding
+        attempt.over.set()
+        attempt.stage.note("", "verdict", verdict=finding.verdict.value, reason=finding.reason, fault=finding.fault)
+
+    def _attempt(self, proof: Proof) -> Attempt:
+        return Attempt(proof, self._stage(proof.name))
+
+    def _stage(self, name: str) -> Stage:
+        return Stage(
+            proof=name,
+            facts=facts.draw(self._plan.seed, name),
+            target=self._target,
+            wire=self._wire,
+            evidence=self._evidence,
+            bounds=self._plan.bounds,
+            new_hex=self._new_hex,
+            on_step=self._on_step,
+            peer=self._peer,
+        )
+
+    def _result(self) -> Result:
+        prerequisites = tuple(_outcome(attempt) for attempt in self._prerequisites)
+        proofs = tuple(_outcome(attempt) for attempt in self._proofs)
+        code = exit_code([outcome.finding for outcome in prerequisites], [outcome.finding for outcome in proofs])
+        return Result(prerequisites, proofs, tuple(self._left_out), code, self._layers, self._evidence.folder)
+
+
+def _peer(plan: Plan, target: Target) -> Peer | None:
+    """The second agent, where a proof wants one and the target was told of it."""
+    wanted = [proof.name for proof in plan.proofs if "peer" in proof.requires]
+    if not wanted or target.peer_url is None:
+        return None
+    return Peer(target.peer_url, facts.draw(plan.seed, wanted[0]).secret)
+
+
+def _outcome(attempt: Attempt) -> Outcome:
+    assert attempt.finding is not None
+    return Outcome(attempt.proof, attempt.finding, attempt.seconds)
+
+
+def _broken_proof(error: Exception) -> Finding:
+    return faulted(f"the proof itself is broken: {type(error).__name__}: {error}", hint="look at its steps and checker")
+
+
+async def _at_once(coming: Iterable[Coroutine[Any, Any, None]]) -> None:
+    async with asyncio.TaskGroup() as together:
+        for each in coming:
+            together.create_task(each)

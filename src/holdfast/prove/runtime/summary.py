@@ -1,0 +1,80 @@
+"""The result of a run as one JSON document: `summary.json`, what --json prints, and what every report is made of."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from holdfast import __version__
+from holdfast.core.clock import to_iso
+from holdfast.prove.redact import mask
+from holdfast.prove.runtime.run import Outcome, Result
+from holdfast.prove.targets import Target
+
+VERDICTS = {0: "proven", 1: "disproven", 2: "fault", 3: "inconclusive"}
+
+
+def summarize(
+    result: Result,
+    *,
+    arguments: Mapping[str, Any],
+    target: Target,
+    endpoint: str,
+    seed: int,
+    wire: str,
+    started_at: int,
+    seconds: float,
+    folder: Path,
+) -> dict[str, Any]:
+    """Everything that a reader or a program needs to know of a run; secrets are masked."""
+    document: dict[str, Any] = {
+        "format": 1,
+        "verdict": VERDICTS[result.exit_code],
+        "exit_code": int(result.exit_code),
+        "seed": seed,
+        "wire": wire,
+        "target": {
+            "name": target.name,
+            "command": target.command_line,
+            "endpoint": endpoint,
+        },
+        "started_at": to_iso(started_at),
+        "seconds": round(seconds, 3),
+        "prerequisites": [_outcome(outcome) for outcome in result.prerequisites],
+        "proofs": [_outcome(outcome) for outcome in result.proofs],
+        "left_out": {outcome.proof.name: outcome.finding.reason for outcome in result.left_out},
+        "layers": [asdict(layer) for layer in result.layers],
+        "arguments": {name: _plain(value) for name, value in arguments.items() if value not in (None, ())},
+        "versions": {
+            "holdfast": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+        },
+        "evidence": str(folder),
+        "logs": [path.name for path in target.logs()],
+    }
+    masked: dict[str, Any] = mask(document)
+    return masked
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    finding = outcome.finding
+    return {
+        "name": outcome.proof.name,
+        "claim": outcome.proof.claim,
+        "verdict": finding.verdict.value,
+        "fault": finding.fault,
+        "reason": finding.reason,
+        "expected": finding.expected,
+        "got": finding.got,
+        "curl": finding.curl,
+        "hint": finding.hint,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,1 @@
+"""Attachments: bytes kept once, and taken away when nobody needs them."""

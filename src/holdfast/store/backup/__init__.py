@@ -1,0 +1,1 @@
+"""Backups of the whole store, and restoring them."""

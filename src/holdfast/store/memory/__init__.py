@@ -1,0 +1,1 @@
+"""Memories: facts that outlive sessions."""

@@ -1,0 +1,1 @@
+"""What the operators of a gateway keep in the store: tokens, the audit log, duties."""

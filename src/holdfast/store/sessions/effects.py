@@ -1,0 +1,175 @@
+"""Tool effects: an effect happens once.
+
+Before a tool that changes something outside is run, its start is an event; after it, its end is another. A start
+without an end, after a crash, is unresolved: it is shown, and never run again by itself, for nobody here can know
+whether the effect took place. Somebody looks, and finishes it with what was found.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core import Effect, Lease, strict_json, types
+from holdfast.core.errors import Conflict, EffectUnresolved, InvalidInput, NotFound
+from holdfast.core.ids import check_name, check_session_id
+from holdfast.store.engine import Tx
+from holdfast.store.log.append import append
+from holdfast.store.log.prepare import Prepared
+from holdfast.store.log.projection import Child, finished_effect, started_effect
+from holdfast.store.log.reading import existing_head, head_of
+from holdfast.store.log.replay import Known, conflict_with, known_before
+from holdfast.store.log.rows import EFFECTS
+from holdfast.store.part import Part
+
+ENDS = ("finished", "failed")
+MAX_SHOWN = 4_096
+"""Bytes that are kept of what is shown of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A tool's effect, and whether it is for this caller to bring it about."""
+
+    effect: Effect
+    run: bool
+
+
+class Effects(Part):
+    """`store.effects`."""
+
+    __slots__ = ()
+
+    async def start(
+        self,
+        session_id: str,
+        call_id: str,
+        tool: str,
+        arguments: Any = None,
+        *,
+        shown: str | None = None,
+        lease: Lease | None = None,
+        idempotency_key: str | None = None,
+    ) -> Started:
+        """Say that the tool is about to run; run it only if the answer says so.
+
+        Of the arguments only a digest is kept; `shown` is what may be read of them, by whoever looks what became of the
+        effect, and is cut if it is long.
+        An effect that has ended is returned with its result. One that was started before and has not ended is
+        EffectUnresolved, unless this is a retry of that very start, by its idempotency key. Another tool or other
+        arguments under the same call id are a Conflict, and so is a key that was used for something else.
+        """
+        check_session_id(session_id)
+        body = {
+            "callId": check_name(call_id, "a call id"),
+            "tool": check_name(tool, "a tool's name"),
+            "digest": hashlib.sha256(strict_json.canonical(arguments)).hexdigest(),
+        }
+        if shown is not None:
+            body["shown"] = _cut(shown)
+        event = self.own_event(types.TOOL_STARTED, body, idempotency_key)
+
+        def write(tx: Tx) -> Started:
+            head = head_of(tx, self.tenant, session_id)
+            if head is not None:
+                known = known_before(tx, head, event)
+                if known is not None and not _is_start(known, event, body):
+                    raise conflict_with(known)
+                there = EFFECTS.get(tx, head.session_no, call_id)
+                if there is not None:
+                    effect = _same_call(there, body)
+                    if effect.status != "started":
+                        return Started(effect, run=False)
+                    if known is None:
+                        raise _unresolved(session_id, effect)
+                    return Started(effect, run=True)
+            if append(tx, self.tenant, session_id, [event], lease=lease).replayed:
+                raise Conflict(f"the start of call {call_id!r} was erased: it may have run", call_id=call_id)
+            session_no = existing_head(tx, self.tenant, session_id).session_no
+            child = started_effect(EFFECTS.next_number(tx, session_no), body, event.created_at)
+            EFFECTS.put(tx, session_no, {call_id: child})
+            return Started(as_effect(call_id, child), run=True)
+
+        return await self.write(session_id, write)
+
+    async def finish(
+        self, session_id: str, call_id: str, status: str = "finished", result: Any = None, *, note: str = ""
+    ) -> Effect:
+        """Say what became of it; the same end again changes nothing, another one is a Conflict."""
+        check_session_id(session_id)
+        if status not in ENDS:
+            raise InvalidInput(f"an effect cannot end as {status!r:.80}", hint=f"one of {', '.join(ENDS)}")
+        body = strict_json.plain(
+            {"callId": check_name(call_id, "a call id"), "status": status, "result": result, "note": note}
+        )
+        event = self.own_event(types.TOOL_FINISHED, body)
+
+        def write(tx: Tx) -> Effect:
+            head = existing_head(tx, self.tenant, session_id)
+            before = EFFECTS.get(tx, head.session_no, call_id)
+            if before is None:
+                raise NotFound(f"session {session_id!r} has started no effect {call_id!r}", call_id=call_id)
+            if before.status != "started":
+                if before.status == status and strict_json.canonical(before.document["result"]) == (
+                    strict_json.canonical(result)
+                ):
+                    return as_effect(call_id, before)
+                raise Conflict(f"effect {call_id!r} has ended before, otherwise", status=before.status)
+            if append(tx, self.tenant, session_id, [event]).replayed:
+                return as_effect(call_id, before)  # an earlier run of this write was erased since
+            after = finished_effect(before, body, event.created_at)
+            EFFECTS.put(tx, head.session_no, {call_id: after})
+            return as_effect(call_id, after)
+
+        return await self.write(session_id, write)
+
+    async def unresolved(self, session_id: str) -> list[Effect]:
+        """The effects that were started and have not ended."""
+        check_session_id(session_id)
+        return await self.workers.read(
+            lambda tx: unresolved_of(tx, existing_head(tx, self.tenant, session_id).session_no)
+        )
+
+
+def unresolved_of(tx: Tx, session_no: int) -> list[Effect]:
+    """The effects that were started and have not ended."""
+    return [as_effect(name, child) for name, child in EFFECTS.all(tx, session_no, "started").items()]
+
+
+def as_effect(call_id: str, child: Child) -> Effect:
+    """A row as an effect."""
+    known = child.document
+    ended = (known.get("finishedAt"), known.get("result"))
+    return Effect(call_id, known["tool"], known["digest"], child.status, known["startedAt"], *ended)
+
+
+def _cut(shown: str) -> str:
+    if not isinstance(shown, str):
+        raise InvalidInput(f"what is shown of a call must be text, not {shown!r:.80}")
+    return shown.encode(errors="replace")[:MAX_SHOWN].decode(errors="ignore")
+
+
+def _is_start(known: Known, event: Prepared, body: dict[str, Any]) -> bool:
+    """Whether an event that has the key, or the id, is the start of this very effect."""
+    if known.type != types.TOOL_STARTED:
+        return False
+    if known.erased is not None:
+        return hashlib.sha256(event.payload).digest() == known.erased
+    first = strict_json.parse(known.payload)
+    return all(first[name] == body[name] for name in ("callId", "tool", "digest"))
+
+
+def _same_call(there: Child, body: dict[str, Any]) -> Effect:
+    effect = as_effect(body["callId"], there)
+    if (effect.tool, effect.digest) != (body["tool"], body["digest"]):
+        raise Conflict(f"call {effect.call_id!r} was another tool, or had other arguments", call_id=effect.call_id)
+    return effect
+
+
+def _unresolved(session_id: str, effect: Effect) -> EffectUnresolved:
+    return EffectUnresolved(
+        f"{effect.tool} was started before under {effect.call_id!r}, and its end is not known",
+        session_id=session_id,
+        call_id=effect.call_id,
+        tool=effect.tool,
+        started_at=effect.started_at,
+    )

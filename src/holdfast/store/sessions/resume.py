@@ -1,0 +1,51 @@
+"""Resume: all that a program needs to go on with a session, read at one moment and bounded.
+
+However long the session, what is read is its row, its newest snapshot, the newest events after that, its state, and
+what is still open, the newest of it. So a session of a hundred thousand events resumes like one of a thousand.
+"""
+
+from holdfast.core import Resumed
+from holdfast.core.errors import InvalidInput
+from holdfast.store.engine import Tx
+from holdfast.store.log.reading import existing_head, stretch
+from holdfast.store.log.rows import AGENTS, EFFECTS, GOALS
+from holdfast.store.sessions.agents import as_agent
+from holdfast.store.sessions.checkpoints import newest_snapshot
+from holdfast.store.sessions.effects import as_effect
+from holdfast.store.sessions.goals import OPEN, as_goal
+from holdfast.store.sessions.sessions import get
+from holdfast.store.sessions.state import as_state, current
+
+DEFAULT_TAIL = 200
+MAX_TAIL = 2_000
+TAIL_BYTES = 16 * 1024 * 1024
+
+
+def resume(tx: Tx, tenant: str, session_id: str, limit: int = DEFAULT_TAIL) -> Resumed:
+    """The session as it is now, with at most `limit` of the newest events after its snapshot.
+
+    Fewer, but one at least, if they would have more than 16 MB together; `complete` says whether these are all. Of what
+    is still open, the newest of each kind that fit a page.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_TAIL:
+        raise InvalidInput(f"limit must be 1 to {MAX_TAIL}, not {limit}")
+    head = existing_head(tx, tenant, session_id)
+    snapshot = newest_snapshot(tx, head)
+    after = snapshot.last_seq if snapshot else 0
+    events = stretch(tx, head, after, None, limit, newest=True, most_bytes=TAIL_BYTES).events
+    goals, goals_omitted = GOALS.newest(tx, head.session_no, *OPEN)
+    agents, agents_omitted = AGENTS.newest(tx, head.session_no, "active")
+    effects, effects_omitted = EFFECTS.newest(tx, head.session_no, "started")
+    return Resumed(
+        session=get(tx, tenant, session_id),
+        snapshot=snapshot,
+        events=events,
+        complete=len(events) == head.seq - after,
+        state=as_state(session_id, current(tx, head)),
+        goals=[as_goal(name, child) for name, child in goals.items()],
+        agents=[as_agent(name, child) for name, child in agents.items()],
+        effects=[as_effect(name, child) for name, child in effects.items()],
+        goals_omitted=goals_omitted,
+        agents_omitted=agents_omitted,
+        effects_omitted=effects_omitted,
+    )

@@ -1,0 +1,89 @@
+"""Leases: the right to write turns of one session, one holder at a time.
+
+Each time the lease changes hands its fencing number rises. A write that carries an older number is refused by
+`append`; expiry by itself refuses nothing, it only lets another holder take over. Leases are not events.
+"""
+
+from holdfast.core import Lease
+from holdfast.core.errors import InvalidInput, LeaseHeld, LeaseLost
+from holdfast.core.ids import check_name, check_session_id
+from holdfast.store.engine import Tx
+from holdfast.store.log.append import open_head
+from holdfast.store.log.reading import existing_head
+from holdfast.store.part import Part
+
+GET = "SELECT fence, holder, expires_at FROM leases WHERE session_no = ?1"
+PUT = """
+    INSERT INTO leases (session_no, fence, holder, expires_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (session_no) DO UPDATE
+    SET fence = excluded.fence, holder = excluded.holder, expires_at = excluded.expires_at"""
+
+
+class Leases(Part):
+    """`store.leases`."""
+
+    __slots__ = ()
+
+    async def acquire(self, session_id: str, holder: str, ttl_ms: int, *, take_over: bool = False) -> Lease:
+        """The session's lease; LeaseHeld while another holder's runs, unless `take_over` says that it is dead."""
+        check_session_id(session_id)
+        check_name(holder, "a lease's holder")
+        if ttl_ms <= 0:
+            raise InvalidInput(f"a lease must last longer than {ttl_ms} ms")
+        created_at = self.clock.now()
+
+        def write(tx: Tx) -> Lease:
+            head = open_head(tx, self.tenant, session_id, created_at)
+            now = tx.now()
+            row = tx.one(GET, head.session_no)
+            fence = 0
+            if row is not None:
+                fence, other, expires_at = row
+                if other != holder and expires_at > now and not take_over:
+                    raise LeaseHeld(
+                        f"session {session_id!r} is leased to {other!r}",
+                        session_id=session_id,
+                        holder=other,
+                        expires_at=expires_at,
+                        expires_in_ms=expires_at - now,
+                    )
+            if row is None or other != holder or expires_at <= now:
+                fence += 1
+            tx.run(PUT, head.session_no, fence, holder, now + ttl_ms)
+            return Lease(session_id, holder, fence, now + ttl_ms)
+
+        return await self.write(session_id, write)
+
+    async def renew(self, lease: Lease, ttl_ms: int) -> Lease:
+        """The same lease with a later end; LeaseLost if it has changed hands."""
+
+        def write(tx: Tx) -> Lease:
+            session_no = self._held(tx, lease)
+            expires_at = tx.now() + ttl_ms
+            tx.run(PUT, session_no, lease.fence, lease.holder, expires_at)
+            return Lease(lease.session_id, lease.holder, lease.fence, expires_at)
+
+        return await self.write(lease.session_id, write)
+
+    async def release(self, lease: Lease) -> None:
+        """Let another holder have it now; nothing happens if one has it already."""
+
+        def write(tx: Tx) -> None:
+            try:
+                session_no = self._held(tx, lease)
+            except LeaseLost:
+                return
+            tx.run(PUT, session_no, lease.fence, lease.holder, 0)
+
+        await self.write(lease.session_id, write)
+
+    def _held(self, tx: Tx, lease: Lease) -> int:
+        head = existing_head(tx, self.tenant, lease.session_id)
+        row = tx.one(GET, head.session_no)
+        if row is None or row[0] != lease.fence or row[1] != lease.holder:
+            raise LeaseLost(
+                f"the lease of session {lease.session_id!r} has changed hands",
+                fence=lease.fence,
+                current=row[0] if row else None,
+            )
+        return head.session_no

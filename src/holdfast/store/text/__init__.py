@@ -1,0 +1,1 @@
+"""Full text: how words are told apart, indexed and found."""

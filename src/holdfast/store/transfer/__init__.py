@@ -1,0 +1,1 @@
+"""Sessions out of a store and into another, as portable archives."""
