@@ -117,13 +117,14 @@ async def test_places_that_are_noted_and_settled_at_once_are_one_row_each_with_t
     task = await begun(store, "a", "b")
     late = StoredPushConfig("t", "late", "https://example.com/")
     for _ in range(10):
-        version = task.version
-        task, *_ = await asyncio.gather(
-            store.tasks.update(task, TaskState.WORKING),
+        change = asyncio.create_task(store.tasks.update(task, TaskState.WORKING))
+        await asyncio.gather(
+            change,
             store.push_configs.put(late, poster="one"),
             store.push_configs.put(late, poster="two"),
-            *(store.outbox.settle("t", place, version) for place in ("a", "b", "late")),
+            *(store.outbox.settle("t", place, task.version) for place in ("a", "b", "late")),
         )
+        task = change.result()
         assert await named(store) == [("t", place, task.version) for place in ("a", "b", "late")]
 
 
