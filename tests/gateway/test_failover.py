@@ -18,6 +18,8 @@ from tests.gateway.process import PATIENCE, Running, running
 from tests.support.cluster import Cluster, Node, cluster
 
 from holdfast.core.errors import EngineRefused, HoldfastError, StoreUnavailable
+from holdfast.gateway.operations import timers
+from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.backup import back_up, restore
 from holdfast.store.backup_process import BackupFailed, Order, back_up_apart
@@ -333,6 +335,23 @@ async def test_a_backup_is_never_of_a_former_primary(servers: Cluster, tmp_path:
 
 
 @pytest.mark.long
+async def test_a_timers_backup_knows_what_the_gateway_has_seen(servers: Cluster, tmp_path: Path) -> None:
+    """Its process has seen nothing itself, and the former primary is the first host of the URL."""
+    options = Timers(backup_every_ms=60_000, backup_folder=tmp_path / "backups")
+    async with unfenced(servers) as (store, former, new):
+        url, stopping = hosts(former, new), asyncio.Event()
+        async with timers.running(options, Served(store, url, False), tmp_path, stopping) as (timer,):
+            await until(lambda: _true(timer.last_success is not None or timer.failures > 0))
+            assert timer.failure is None
+        [made] = (tmp_path / "backups").iterdir()
+        assert events_in(made) == 2
+        await in_thread(new.stop, "immediate")
+        with pytest.raises(BackupFailed, match="former primary"):
+            await back_up_apart(Order(url, tmp_path / "apart", store.engine.seen()), asyncio.Event())
+    assert [path.name for path in tmp_path.iterdir()] == ["backups"]
+
+
+@pytest.mark.long
 async def test_a_standby_is_neither_backed_up_nor_restored_into(servers: Cluster, tmp_path: Path) -> None:
     primary = servers.primary()
     async with await open_store(primary.url()) as store:
@@ -346,8 +365,9 @@ async def test_a_standby_is_neither_backed_up_nor_restored_into(servers: Cluster
     assert [path.name for path in tmp_path.iterdir()] == ["backup"]
 
 
-def test_only_the_newest_history_of_one_cluster_is_accepted() -> None:
-    known = KnownServer()
+@pytest.mark.parametrize("seen", [None, ("a", 1)], ids=["nothing was seen", "another process has seen it"])
+def test_only_the_newest_history_of_one_cluster_is_accepted(seen: tuple[str, int] | None) -> None:
+    known = KnownServer(seen)
     for timeline in (1, 1, 3):
         known.accept(ServerIdentity("a", timeline))
     for other in (ServerIdentity("a", 2), ServerIdentity("b", 9)):
