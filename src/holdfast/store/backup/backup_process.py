@@ -18,6 +18,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, StoreUnavailable
 from holdfast.store.backup.backup import BackedUp, DamagedSession, back_up, drop_unfinished, remove_unfinished
+from holdfast.store.engine import Seen
 from holdfast.store.store import open_store
 
 NICE = 10
@@ -34,10 +35,12 @@ class BackupFailed(HoldfastError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which store to copy, by its URL with everything that is in it, and where to."""
+    """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
+    process itself has seen nothing yet, and would believe a former primary."""
 
     url: str
     path: Path
+    seen: Seen | None = None
 
 
 async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
@@ -53,7 +56,7 @@ async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
     said = asyncio.create_task(_last_word(process))
     stop = asyncio.create_task(stopping.wait())
     try:
-        process.stdin.write(json.dumps({"url": order.url, "path": str(order.path)}).encode() + b"\n")
+        process.stdin.write(json.dumps(asdict(order) | {"path": str(order.path)}).encode() + b"\n")
         await asyncio.wait({said, stop}, return_when=asyncio.FIRST_COMPLETED)
         if not said.done():
             raise Closing("the gateway is stopping: there is no backup")
@@ -88,7 +91,7 @@ def _main() -> None:
     with contextlib.suppress(OSError):
         os.nice(NICE)
     given = json.loads(sys.stdin.readline())
-    order = Order(given["url"], Path(given["path"]))
+    order = Order(given["url"], Path(given["path"]), given["seen"])
     threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
     _say(asyncio.run(_made(order)))
 
@@ -103,7 +106,7 @@ async def _made(order: Order) -> dict[str, Any]:
             _say({"doing": what, "done": done, "of": of})
 
     try:
-        async with await open_store(order.url, read_only=True) as store:
+        async with await open_store(order.url, read_only=True, seen=order.seen) as store:
             made = await back_up(store, order.path, told=told)
     except HoldfastError as error:
         return {"code": error.code, "message": error.message, "hint": error.hint}
