@@ -10,8 +10,7 @@ from holdfast.cli.service import Service, at
 from holdfast.cli.show import Progress, number
 from holdfast.core import Session, State
 from holdfast.core.clock import from_iso
-from holdfast.store.portable import FolderWriter
-from holdfast.store.portable.lines import decode_event
+from holdfast.store.portable import FolderWriter, decode_event
 
 PAGE = 1_000
 

@@ -23,9 +23,17 @@ from holdfast.cli.show import Progress
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
-from holdfast.store.portable import SessionFolder, Skipped, is_session, read_folder, read_log, session_folders
-from holdfast.store.portable.files_layout import moment
-from holdfast.store.portable.folder_documents import described, ended
+from holdfast.store.portable import (
+    SessionFolder,
+    Skipped,
+    described,
+    ended,
+    is_session,
+    moment,
+    read_folder,
+    read_log,
+    session_folders,
+)
 
 BATCH = 500
 CHUNK = 256 * 1024

@@ -15,8 +15,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.models import Tool
 from holdfast.runtime.tools import Desk, ToolUse, declare
-from holdfast.store import Store
-from holdfast.store.memory.memory_rows import Memory
+from holdfast.store import Memory, Store
 
 MOST = 20
 MAX_KEYS = 100

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.core import Clock, IdSource, NewEvent
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.prepare import Prepared, check_key, prepare
 
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ class Workers(Protocol):
         """
         ...
 
-    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+    def read(self, run: Callable[[Tx], Result], length: ReadLength = ReadLength.LONG) -> Awaitable[Result]:
         """Run a read over one snapshot; what is longer than `length` says keeps others of that length waiting."""
         ...
 

@@ -21,7 +21,7 @@ from holdfast.a2a.files.file_names import disk_name, media_type_of
 from holdfast.a2a.files.files import MAX_FILE, MAX_MESSAGE, MB
 from holdfast.core import confined
 from holdfast.core.errors import InvalidInput, StorageFull, TooLarge
-from holdfast.store.attachments.attachments import MEDIA_TYPE
+from holdfast.store import MEDIA_TYPE
 
 FIELD = b"files"
 FOLDER = "uploads"

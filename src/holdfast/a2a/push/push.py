@@ -31,8 +31,7 @@ from holdfast.a2a.turns.task_updates import changes
 from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
 from holdfast.store import Store
-from holdfast.store.tasks.outbox import Unposted
-from holdfast.store.tasks.push_configs import StoredPushConfig
+from holdfast.store.tasks import StoredPushConfig, Unposted
 
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""

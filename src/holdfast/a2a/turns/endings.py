@@ -12,7 +12,7 @@ from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import IdSource, Lease, NewEvent, Task, TaskState, types
 from holdfast.core.errors import StaleState, TaskEnded
 from holdfast.store import Store
-from holdfast.store.tasks.tasks import WAITING, waiting
+from holdfast.store.tasks import WAITING, waiting
 
 log = logging.getLogger("holdfast.a2a")
 

@@ -23,8 +23,7 @@ from holdfast.a2a.turns.turn_text import kept_text
 from holdfast.a2a.turns.turns import Turns
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.store import Store
-from holdfast.store.tasks.outbox import Unposted
-from holdfast.store.tasks.tasks import Orphan
+from holdfast.store.tasks import Orphan, Unposted
 
 ALIVE_MS = 4_000
 ROUND_SECONDS = 1.0

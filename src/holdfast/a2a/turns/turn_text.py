@@ -8,7 +8,7 @@ from holdfast.a2a.turns import records
 from holdfast.a2a.turns.task_updates import Channel
 from holdfast.core import HoldfastError, Lease, Task
 from holdfast.store import Store
-from holdfast.store.tasks.task_texts import TaskText
+from holdfast.store.tasks import TaskText
 
 KEEP_SECONDS = 0.9
 """Between what is kept: with the time that keeping takes, what a kill leaves is a second old at most."""

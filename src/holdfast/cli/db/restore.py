@@ -35,19 +35,18 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
         raise InvalidInput(
             "a gateway cannot restore the store that it serves", hint="stop it, and use --data or --store"
         )
+    from holdfast.store import NewFiles, sqlite_path
     from holdfast.store.lock import StoreLock, lock_path
-    from holdfast.store.traces import Traces
-    from holdfast.store.urls import sqlite_path
 
     with ExitStack() as stack:
         target = sqlite_path(where.store_url)
         if target is not None:
-            traces = Traces(lock_path(target))
+            new_files = NewFiles(lock_path(target))
             stack.enter_context(StoreLock(lock_path(target)))
-            stack.enter_context(traces.removed_unless_kept())
+            stack.enter_context(new_files.removed_unless_kept())
         done = run(_restore(where, path))
         if target is not None:
-            traces.kept = True
+            new_files.kept = True
     if as_json:
         show.as_json(done)
     else:
@@ -57,8 +56,8 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
 
 
 async def _restore(where: Where, path: Path) -> dict[str, Any]:
-    from holdfast.store.backup.backup import damaged_sessions
-    from holdfast.store.backup.backup import restore as put_back
+    from holdfast.store.backup import damaged_sessions
+    from holdfast.store.backup import restore as put_back
 
     with show.Progress() as progress:
 

@@ -9,7 +9,7 @@ from holdfast.cli.errors import says_errors
 from holdfast.cli.option_types import AGE
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
-from holdfast.store.operators.tokens import SCOPES
+from holdfast.store.operators import SCOPES
 
 
 @click.command()

@@ -10,7 +10,7 @@ from holdfast.cli.columns import plain
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import as_text, run, serving
 from holdfast.cli.target_options import Where, somewhere
-from holdfast.store.operators.tokens import id_of
+from holdfast.store.operators import id_of
 
 
 @click.command()

@@ -4,8 +4,7 @@ from typing import Any
 
 from holdfast.core.ids import MAX_NAME_LENGTH
 from holdfast.gateway.wire.types import OWN_TEXT, SESSION_ID, TEXT
-from holdfast.store.log.prepare import LAST_MS
-from holdfast.store.sessions.sessions import STATUSES
+from holdfast.store import LAST_MS, STATUSES
 
 NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, **TEXT}
 MOMENT = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "minimum": 0, "maximum": LAST_MS}]}

@@ -4,8 +4,7 @@ from collections import OrderedDict
 
 from holdfast.core import types
 from holdfast.core.errors import NotFound, SessionArriving, SessionGone
-from holdfast.store import Store
-from holdfast.store.feed.feed import Envelope
+from holdfast.store import Envelope, Store
 
 MOST_KNOWN = 10_000
 

@@ -34,7 +34,7 @@ from holdfast.gateway.live.feeds import (
 from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
 from holdfast.http.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
 from holdfast.store import Store
-from holdfast.store.portable.lines import breaks_line
+from holdfast.store.portable import breaks_line
 
 LAST_EVENT_ID = "last-event-id"
 RETRY_MS = 1_000

@@ -15,12 +15,7 @@ from holdfast.core.errors import InvalidInput, NotFound, SessionGone
 from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.wire.sessions import SessionList, session_row
-from holdfast.store import Filter, Store
-from holdfast.store.log.prepare import LAST_MS
-from holdfast.store.pages import PAGE_BYTES
-from holdfast.store.sessions.sessions import STATUSES
-from holdfast.store.text.search import MAX_PAGE as MAX_HITS
-from holdfast.store.text.search import Hit
+from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, STATUSES, Filter, Hit, Store
 
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""

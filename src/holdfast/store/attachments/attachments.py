@@ -19,7 +19,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.attachments import sweep
 from holdfast.store.attachments.byte_buffer import PART, part_count, spooled
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
 from holdfast.store.log.reading import existing_head
 from holdfast.store.log.rows import INSERT_USE
@@ -105,7 +105,7 @@ class Attachments(Part):
         """What is kept under this digest, or NotFound."""
         check_digest(digest)
         return await self.workers.read(
-            lambda tx: Attachment(digest, find(tx, self.tenant, digest).size_bytes), Length.LOOK
+            lambda tx: Attachment(digest, find(tx, self.tenant, digest).size_bytes), ReadLength.LOOK
         )
 
     async def read(self, digest: str) -> AsyncIterator[bytes]:

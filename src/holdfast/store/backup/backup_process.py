@@ -1,28 +1,24 @@
 """A backup made by a process of its own: the one that serves goes on at full speed, and can end it at any time.
 
-`python -m holdfast.store.backup.backup_process` reads one line, the order, and says on lines of JSON how far it is and
-how it ended. It ends, and leaves nothing, as soon as nobody holds the other end of its input.
+Its program is `__main__`: it is told the order on one line, and says on lines of JSON how it goes and how it ended.
 """
 
 import asyncio
 import contextlib
 import json
-import os
 import sys
-import threading
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
-from holdfast.core.errors import Closing, StoreUnavailable
-from holdfast.store.backup.backup import BackedUp, DamagedSession, back_up, drop_unfinished, remove_unfinished
+from holdfast.core.errors import Closing
+from holdfast.store.backup.backup import BackedUp
+from holdfast.store.backup.backup import DamagedSession
+from holdfast.store.backup.backup import remove_unfinished
 from holdfast.store.engine import Seen
-from holdfast.store.store import open_store
 
-NICE = 10
-SAY_SECONDS = 0.2
+PROGRAM = "holdfast.store.backup"
 LINE = 64 * 1024
 
 
@@ -34,7 +30,7 @@ class BackupFailed(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BackupOrder:
     """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
     process itself has seen nothing yet, and would believe a former primary."""
 
@@ -43,10 +39,10 @@ class Order:
     seen: Seen | None = None
 
 
-async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
+async def back_up_apart(order: BackupOrder, stopping: asyncio.Event) -> BackedUp:
     """Copy the store to a new file and check the copy; Closing, and nothing is left, when `stopping` is set."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", __name__),
+        *(sys.executable, "-m", PROGRAM),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=LINE,
@@ -85,48 +81,3 @@ def _result(said: dict[str, Any]) -> BackedUp:
         raise BackupFailed(said["message"], hint=said.get("hint"), reason=said["code"])
     damaged = tuple(DamagedSession(**each) for each in said["damaged"])
     return BackedUp(Path(said["path"]), said["bytes"], said["sessions"], damaged)
-
-
-def _main() -> None:
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
-    given = json.loads(sys.stdin.readline())
-    order = Order(given["url"], Path(given["path"]), given["seen"])
-    threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
-    _say(asyncio.run(_made(order)))
-
-
-async def _made(order: Order) -> dict[str, Any]:
-    last = 0.0
-
-    def told(what: str, done: int, of: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > SAY_SECONDS:
-            last = time.monotonic()
-            _say({"doing": what, "done": done, "of": of})
-
-    try:
-        async with await open_store(order.url, read_only=True, seen=order.seen) as store:
-            made = await back_up(store, order.path, told=told)
-    except HoldfastError as error:
-        return {"code": error.code, "message": error.message, "hint": error.hint}
-    except OSError as error:
-        return {"code": StoreUnavailable.code, "message": f"cannot write to {order.path.parent}: {error}"}
-    damaged = [asdict(each) for each in made.damaged]
-    return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "damaged": damaged}
-
-
-def _until_alone(order: Order) -> None:
-    """End everything once whoever asked is gone."""
-    sys.stdin.read()
-    drop_unfinished(order.path)
-    os._exit(1)
-
-
-def _say(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    _main()

@@ -19,8 +19,8 @@ from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput, SessionG
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Recorded, Row, Tx
 from holdfast.store.feed.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
-from holdfast.store.lanes.shares import Length
-from holdfast.store.log.reading import END, EVENT, checked, existing_head, fitting, hash_at, stretch
+from holdfast.store.lanes.shares import ReadLength
+from holdfast.store.log.reading import END, EVENT, checked, count_within, existing_head, hash_at, stretch
 from holdfast.store.part import Part, Workers
 
 SMALL = 4 * 1024
@@ -101,7 +101,7 @@ class Hubs:
             heads = [((tenant, session_id), seq) for _, tenant, session_id, seq in rows if tenant is not None]
             return found._replace(snapshot=rows[0][0], heads=heads)
 
-        return await self._workers.read(run, Length.PAGE)
+        return await self._workers.read(run, ReadLength.PAGE)
 
     def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], Page]:
         """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""
@@ -109,7 +109,7 @@ class Hubs:
         def run(tx: Tx) -> Page:
             _check_history(tx, cursor)
             rows = tx.all(self._page_sql, cursor.major, cursor.minor, PAGE, SMALL)
-            fit = fitting((row[5] for row in rows), most_bytes)
+            fit = count_within((row[5] for row in rows), most_bytes)
             ended = fit is None and len(rows) < PAGE
             rows = rows[:fit]
             if any(row[5] > SMALL for row in rows):
@@ -125,7 +125,7 @@ class Hubs:
             row = tx.one(self._end_sql)
             return Cursor(tx.history, 0, 0) if row is None else Cursor(tx.history, *row)
 
-        return await self._workers.read(run, Length.LOOK)
+        return await self._workers.read(run, ReadLength.LOOK)
 
     async def check(self, cursor: Cursor) -> None:
         """HistoryChanged if no feed of what is there now could have given out this cursor."""
@@ -135,7 +135,7 @@ class Hubs:
             if tx.one(self._ahead_sql, cursor.major, cursor.minor) != (False,):
                 raise HistoryChanged("the cursor is ahead of the store: the store was restored")
 
-        await self._workers.read(run, Length.LOOK)
+        await self._workers.read(run, ReadLength.LOOK)
 
     def _heard(self) -> None:
         for hub in tuple(self._by_loop.values()):

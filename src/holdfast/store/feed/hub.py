@@ -23,7 +23,7 @@ from holdfast.core import Event, HoldfastError, types
 from holdfast.core.errors import Corrupt, HistoryChanged
 from holdfast.store.engine import Recorded
 from holdfast.store.feed.shared_reads import SharedReads
-from holdfast.store.log.reading import fitting
+from holdfast.store.log.reading import count_within
 
 PAGE = 1_000
 """Entries that are read at once."""
@@ -188,7 +188,7 @@ class Hub:
             return None
         first = bisect_right(self._ring_cursors, cursor)
         entries = self._ring[first : first + PAGE]
-        return entries[: fitting((entry.size for entry in entries), PAGE_BYTES)]
+        return entries[: count_within((entry.size for entry in entries), PAGE_BYTES)]
 
     def published(self, recorded: list[Recorded], history: str) -> None:
         """A lane has committed these in a history; called from the lane's thread."""
@@ -289,7 +289,7 @@ class Hub:
                     bell.set()
 
     def _shorten(self) -> None:
-        kept = fitting((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
+        kept = count_within((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
         surplus = len(self._ring) - min(kept, RING)
         if surplus:
             self._start = self._ring_cursors[surplus - 1]

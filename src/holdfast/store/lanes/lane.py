@@ -22,7 +22,7 @@ from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, S
 from holdfast.store.engine import Recorded, Tx, Writer
 from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.lanes.group import Freed, Groups, Lost, Write
-from holdfast.store.lanes.lane_counts import Tally
+from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.rescue import Rescue
 
 MAX_WRITES = 256
@@ -69,9 +69,9 @@ class Lane:
         return self._groups.commits
 
     @property
-    def tally(self) -> Tally:
+    def counts(self) -> LaneCounts:
         """What it has done since it began."""
-        return self._groups.tally
+        return self._groups.counts
 
     @property
     def failure(self) -> HoldfastError | None:
@@ -221,7 +221,7 @@ class Lane:
         else:
             self._chores.went_well(chore, more=more and committing)
             if recorded and committing:
-                self.tally.events += len(recorded)
+                self.counts.events += len(recorded)
                 self._published(recorded)
 
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
@@ -295,10 +295,10 @@ class Lane:
             self._published(recorded)
 
     def _count(self, batch: Sequence[Write], events: int) -> None:
-        self.tally.events += events
+        self.counts.events += events
         for write in batch:
             if isinstance(write.error, HoldfastError) and write.error.status >= 500:
-                self.tally.failed(write.error.code)
+                self.counts.failed(write.error.code)
 
     def _answer(self, writes: list[Write]) -> None:
         self.waiting -= len(writes)

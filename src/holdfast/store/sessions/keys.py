@@ -12,7 +12,7 @@ from holdfast.core import KeyEntry, Route, strict_json, types
 from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone
 from holdfast.core.ids import check_name, check_session_id, session_id_for
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, open_head
 from holdfast.store.log.prepare import Prepared
 from holdfast.store.log.projection import DEFAULT_AGENT, created, superseded
@@ -93,7 +93,7 @@ class Keys(Part):
         """Where the key routes now; a key without a session is routed to the first of these names that it may have."""
         check_name(key, "a session key")
         body = {"agent": check_name(agent, "an agent's name")}
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), ReadLength.LOOK)
         if found is not None:
             return found
         now = self.clock.now()
@@ -117,7 +117,7 @@ class Keys(Part):
     async def get(self, key: str) -> KeyEntry:
         """Where the key routes now, or NotFound."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), ReadLength.LOOK)
         if found is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return found
@@ -140,7 +140,7 @@ class Keys(Part):
 
     async def span(self, key: str) -> tuple[int, int]:
         """When the key's first route began and when its last one ended, of a key whose session was deleted."""
-        found = await self.workers.read(lambda tx: tx.one(SPAN, self.tenant, key), Length.LOOK)
+        found = await self.workers.read(lambda tx: tx.one(SPAN, self.tenant, key), ReadLength.LOOK)
         if found is None or found[0] is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return (found[0], found[1] or found[0])
@@ -167,7 +167,7 @@ class Keys(Part):
     async def reset_session(self, session_id: str, *, new_session_id: str | None = None) -> Reset:
         """Let a new, empty session take the place of this one on all its keys."""
         check_session_id(session_id)
-        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), Length.LOOK)
+        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), ReadLength.LOOK)
         return await self._reset(session_id, keys, new_session_id)
 
     async def _reset(self, session_id: str, keys: tuple[str, ...], new_session_id: str | None) -> Reset:

@@ -14,7 +14,7 @@ from holdfast.store.sessions.checkpoints import newest_snapshot
 from holdfast.store.sessions.effects import as_effect
 from holdfast.store.sessions.goals import OPEN, as_goal
 from holdfast.store.sessions.sessions import get
-from holdfast.store.sessions.state import as_state, current
+from holdfast.store.sessions.state_document import stored_state
 
 DEFAULT_TAIL = 200
 MAX_TAIL = 2_000
@@ -41,7 +41,7 @@ def resume(tx: Tx, tenant: str, session_id: str, limit: int = DEFAULT_TAIL) -> R
         snapshot=snapshot,
         events=events,
         complete=len(events) == head.seq - after,
-        state=as_state(session_id, current(tx, head)),
+        state=stored_state(tx, head).parse(session_id),
         goals=[as_goal(name, child) for name, child in goals.items()],
         agents=[as_agent(name, child) for name, child in agents.items()],
         effects=[as_effect(name, child) for name, child in effects.items()],

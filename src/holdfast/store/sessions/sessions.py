@@ -12,7 +12,7 @@ from holdfast.core import Session, SessionPage, strict_json, types
 from holdfast.core.errors import Conflict, IdempotencyConflict, InvalidInput, NotFound, TooLarge
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import FOR_EVENTS, Prepared, check_most, with_body
 from holdfast.store.log.projection import (
@@ -24,9 +24,8 @@ from holdfast.store.log.projection import (
     with_metadata,
     with_tags,
 )
-from holdfast.store.log.reading import absent, existing_head, head_of
+from holdfast.store.log.reading import absent, existing_head, head_of, page_length
 from holdfast.store.log.rows import get_facts, put_facts
-from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 
 MAX_PAGE = 500
@@ -127,7 +126,7 @@ class Sessions(Part):
     async def get(self, session_id: str) -> Session:
         """The session, or NotFound."""
         check_session_id(session_id)
-        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), Length.PAGE)
+        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), ReadLength.PAGE)
 
     async def list(self, chosen: Filter | None = None, *, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions that fit, newest first; it ends early, at a cursor, rather than be large."""

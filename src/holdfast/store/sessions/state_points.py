@@ -14,7 +14,7 @@ from holdfast.core import strict_json, types
 from holdfast.core.errors import Corrupt
 from holdfast.store.engine import Tx
 from holdfast.store.log.projection import StateFacts, patched
-from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, erased_since, existing_head, fitting
+from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, count_within, erased_since, existing_head
 from holdfast.store.part import Workers
 
 STEP = 1_000
@@ -124,7 +124,7 @@ def _place(row: tuple[int, int, int, bytes]) -> Place:
 def _go_on(tx: Tx, head: Head, place: Place, end: int) -> Place:
     """The state some patches later, or at the end."""
     sizes = tx.all(SIZES, head.session_no, place.seq, end, STEP)
-    wanted = fitting((size for (size,) in sizes), STRETCH_BYTES) or len(sizes)
+    wanted = count_within((size for (size,) in sizes), STRETCH_BYTES) or len(sizes)
     facts, cost, seq = place.facts, place.cost, place.seq
     for row in tx.all(PATCHES, head.session_no, place.seq, end, wanted):
         event = checked(row)

@@ -1,4 +1,4 @@
-"""Totals over a tenant's sessions: how many, in which status, how much, begun when."""
+"""SessionTotals over a tenant's sessions: how many, in which status, how much, begun when."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ BY_DAY = """
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class SessionTotals:
     """How many sessions there are, by status, and what they hold."""
 
     by_status: dict[str, int]
@@ -27,10 +27,10 @@ class Totals:
         return sum(self.by_status.values())
 
 
-def totals(tx: Tx, tenant: str) -> Totals:
+def totals(tx: Tx, tenant: str) -> SessionTotals:
     """The totals of what is there now."""
     rows = tx.all(BY_STATUS, tenant)
-    return Totals({row[0]: row[1] for row in rows}, sum(row[2] for row in rows), sum(row[3] for row in rows))
+    return SessionTotals({row[0]: row[1] for row in rows}, sum(row[2] for row in rows), sum(row[3] for row in rows))
 
 
 def begun_by_day(tx: Tx, tenant: str, first_day: int) -> dict[int, int]:

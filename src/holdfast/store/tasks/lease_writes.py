@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from holdfast.core import Lease
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import check_lease
 from holdfast.store.log.reading import existing_head
 from holdfast.store.part import Workers, session_lock
@@ -40,6 +40,6 @@ class FencedWorkers:
         held = (*locks, session_lock(self.tenant, session_id))
         return self.inner.write(fenced, tuple(dict.fromkeys(held)), weight, makes_room=makes_room)
 
-    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+    def read(self, run: Callable[[Tx], Result], length: ReadLength = ReadLength.LONG) -> Awaitable[Result]:
         """Run a read over one snapshot."""
         return self.inner.read(run, length)

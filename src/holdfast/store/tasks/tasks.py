@@ -18,13 +18,12 @@ from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
 from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded
 from holdfast.core.ids import check_name, check_session_id, check_together
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
 from holdfast.store.log.prepare import Prepared, prepare
 from holdfast.store.log.projection import TaskFacts, finalized, moved
-from holdfast.store.log.reading import Head, existing_head, head_of
+from holdfast.store.log.reading import Head, existing_head, head_of, page_length
 from holdfast.store.log.replay import Known, conflict_with, find_by_key, find_replays, first_body, known_before
-from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.sessions.sessions import describe
 from holdfast.store.tasks.outbox import note
@@ -229,7 +228,7 @@ class Tasks(Part):
 
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
-        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), Length.PAGE)
+        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), ReadLength.PAGE)
 
     async def begun_by(self, session_id: str, idempotency_key: str) -> Task | None:
         """The task that the message with this key began or went on with, if there is one."""
@@ -239,7 +238,7 @@ class Tasks(Part):
             first = None if head is None else self._first(tx, head, types.MESSAGE, idempotency_key, None)
             return None if first is None else first.task
 
-        return await self.workers.read(read, Length.PAGE)
+        return await self.workers.read(read, ReadLength.PAGE)
 
     async def find(
         self,

@@ -14,12 +14,12 @@ from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.lanes.lane import MAX_WEIGHT
-from holdfast.store.log.reading import COLUMNS, checked, existing_head, fitting
+from holdfast.store.log.reading import COLUMNS, checked, count_within, existing_head
 from holdfast.store.part import Part
 from holdfast.store.text.indexing import LOCK, Place, behind, index, session_scope, tenant_scope
 from holdfast.store.text.tokenizer import Query, parse_query, snippet, texts
 
-MAX_PAGE = 100
+MAX_HITS = 100
 MAX_TYPES = 100
 END = 2**63 - 1
 SMALL = 16 * 1024
@@ -99,8 +99,8 @@ class Search(Part):
         if user_id is not None:
             check_name(user_id, "a user id")
         wanted = None if types is None else _check_types(types)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
-            raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit!r:.80}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_HITS:
+            raise InvalidInput(f"limit must be 1 to {MAX_HITS}, not {limit!r:.80}")
         name, before = (None, END) if cursor is None else _parse_cursor(cursor)
 
         def read(tx: Tx) -> Found | Place:
@@ -152,7 +152,7 @@ class Search(Part):
             arguments += types
             narrower.append(f"AND i.type IN ({', '.join(f'?{n}' for n in range(first, len(arguments) + 1))})")
         rows = tx.all(FIND.format(matches=text.matches, narrower=" ".join(narrower)), *arguments)
-        fit = fitting((row[2] if row[2] < LARGE else 0 for row in rows[:limit]), PAGE_BYTES) or limit
+        fit = count_within((row[2] if row[2] < LARGE else 0 for row in rows[:limit]), PAGE_BYTES) or limit
         read = [_hit(_whole(tx, row), asked) for row in rows[:fit]]
         return Found(
             tuple(hit for hit in read if isinstance(hit, Hit)),
