@@ -9,9 +9,7 @@ from holdfast.core.errors import HoldfastError, InvalidInput
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.attachments.sweep import sweep_step
-from holdfast.store.engine import Engine
-from holdfast.store.engine import Seen
-from holdfast.store.engine import Tx
+from holdfast.store.engine import Engine, Seen, Tx
 from holdfast.store.feed.commit_versions import Moments
 from holdfast.store.feed.feed import Feed
 from holdfast.store.lanes.chores import Chore
