@@ -60,7 +60,7 @@ class PushConfigs:
         """RpcError or RefusedUrl if news cannot be posted there, as far as that can be told now."""
         _check_headers(config)
         with contextlib.suppress(NoAddress):
-            await self._guard.check(config.url)
+            await self._guard.check(config.url, self._store.tenant)
 
     async def keep(self, task_id: str, config: PushConfig, poster: str) -> bool:
         """Have the news of a task posted, also those that there are already; False if the place is known."""
@@ -249,7 +249,7 @@ class Push:
         if self._files is not None:
             task, news = await shown_task(self._files, task), await shown(self._files, news)
         body = strict_json.encode(WIRES[config.version].pushed(news, task))
-        taken = await self._poster.post(config, body)
+        taken = await self._poster.post(config, body, self._store.tenant)
         self._posted(taken)
         if not taken:
             while len(box.waiting) > 1:

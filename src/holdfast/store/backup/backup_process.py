@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
