@@ -29,7 +29,7 @@ from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, RefusedUrl, U
 from holdfast.core import TaskState
 from holdfast.core.errors import TooLarge
 from holdfast.store import NewEvent, Store
-from holdfast.store.push_configs import MAX_CONFIGS, StoredPushConfig
+from holdfast.store.tasks.push_configs import MAX_CONFIGS, StoredPushConfig
 
 MOST = 20
 OPEN = ["127.0.0.1", "hook.test", "other.test"]

@@ -8,13 +8,7 @@ from collections import Counter
 import pytest
 
 from holdfast.a2a.lookup_slots import Slots
-from holdfast.a2a.push.url_guard import AT_ONCE
-from holdfast.a2a.push.url_guard import MOST_OF_A_TENANT
-from holdfast.a2a.push.url_guard import NoAddress
-from holdfast.a2a.push.url_guard import RefusedUrl
-from holdfast.a2a.push.url_guard import UrlGuard
-from holdfast.a2a.push.url_guard import is_public
-from holdfast.a2a.push.url_guard import look_up
+from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 
 NAMES = {
@@ -230,7 +224,7 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
 
 async def test_hostile_tenants_hold_their_shares_and_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many they are, and whatever names they ask for: also those that another asks for."""
-    monkeypatch.setattr("holdfast.a2a.url_guard.RESOLVE_SECONDS", 0.5)
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.5)
     asked: Counter[str] = Counter()
     answer = asyncio.Event()
 
