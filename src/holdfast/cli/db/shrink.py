@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.target_options import Where, somewhere
@@ -31,9 +31,9 @@ def shrink(where: Where, as_json: bool) -> None:
     with StoreLock(lock_path(path)):
         before, after = run(_shrink(where.store_url, path))
     if as_json:
-        show.as_json({"sizeBefore": before, "size": after})
+        output.as_json({"sizeBefore": before, "size": after})
     else:
-        click.echo(f"{path}: {show.size(before)}, now {show.size(after)}")
+        click.echo(f"{path}: {output.size(before)}, now {output.size(after)}")
 
 
 async def _shrink(url: str, path: Path) -> tuple[int, int]:
