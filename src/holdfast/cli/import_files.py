@@ -19,21 +19,19 @@ from typing import Any, NamedTuple
 
 from holdfast.cli.errors import Refused, problem_of
 from holdfast.cli.service import Service, at
-from holdfast.cli.show import Progress
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
-from holdfast.store.portable import (
-    SessionFolder,
-    Skipped,
-    described,
-    ended,
-    is_session,
-    moment,
-    read_folder,
-    read_log,
-    session_folders,
-)
+from holdfast.store.portable import SessionFolder
+from holdfast.store.portable import Skipped
+from holdfast.store.portable import described
+from holdfast.store.portable import ended
+from holdfast.store.portable import is_session
+from holdfast.store.portable import moment
+from holdfast.store.portable import read_folder
+from holdfast.store.portable import read_log
+from holdfast.store.portable import session_folders
+from holdfast.terminal.progress import ProgressLine
 
 BATCH = 500
 CHUNK = 256 * 1024
@@ -45,7 +43,7 @@ LINES = "application/x-ndjson"
 CREATED = 201
 
 
-async def import_files(service: Service, root: Path, keep: Path, progress: Progress) -> dict[str, Any]:
+async def import_files(service: Service, root: Path, keep: Path, progress: ProgressLine) -> dict[str, Any]:
     """Import every session folder under `root`; what was done, what was refused, and where the files were kept."""
     done: dict[str, Any] = {"sessions": [], "thereBefore": [], "events": 0, "skipped": [], "refused": []}
     folders = [path for path in session_folders(root) if path.is_symlink() or is_session(path)]
