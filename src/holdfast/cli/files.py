@@ -10,8 +10,7 @@ from holdfast.cli.output import number
 from holdfast.cli.service import Service, at
 from holdfast.core import Session, State
 from holdfast.core.clock import from_iso
-from holdfast.store.portable import FolderWriter
-from holdfast.store.portable import decode_event
+from holdfast.store.portable import FolderWriter, decode_event
 from holdfast.terminal.progress import ProgressLine
 
 PAGE = 1_000

@@ -22,15 +22,17 @@ from holdfast.cli.service import Service, at
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
-from holdfast.store.portable import SessionFolder
-from holdfast.store.portable import Skipped
-from holdfast.store.portable import described
-from holdfast.store.portable import ended
-from holdfast.store.portable import is_session
-from holdfast.store.portable import moment
-from holdfast.store.portable import read_folder
-from holdfast.store.portable import read_log
-from holdfast.store.portable import session_folders
+from holdfast.store.portable import (
+    SessionFolder,
+    Skipped,
+    described,
+    ended,
+    is_session,
+    moment,
+    read_folder,
+    read_log,
+    session_folders,
+)
 from holdfast.terminal.progress import ProgressLine
 
 BATCH = 500
