@@ -27,14 +27,14 @@ class BackupFailed(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class BackupOrder:
+class BackupJob:
     """Which store to copy, by its URL with everything that is in it, and where to."""
 
     url: str
     path: Path
 
 
-async def back_up_apart(order: BackupOrder, stopping: asyncio.Event) -> BackedUp:
+async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> BackedUp:
     """Copy the store to a new file and check the copy; Closing, and nothing is left, when `stopping` is set."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", PROGRAM),
