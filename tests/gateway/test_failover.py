@@ -22,7 +22,7 @@ from holdfast.gateway.operations import timers
 from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.backup.backup import back_up, restore
-from holdfast.store.backup.backup_process import BackupFailed, BackupOrder, back_up_apart
+from holdfast.store.backup.backup_process import BackupFailed, BackupJob, back_up_apart
 from holdfast.store.postgres.server import KnownServer, ServerIdentity
 
 WRITERS = 6
@@ -347,7 +347,7 @@ async def test_a_timers_backup_knows_what_the_gateway_has_seen(servers: Cluster,
         assert events_in(made) == 2
         await in_thread(new.stop, "immediate")
         with pytest.raises(BackupFailed, match="former primary"):
-            await back_up_apart(BackupOrder(url, tmp_path / "apart", store.engine.seen()), asyncio.Event())
+            await back_up_apart(BackupJob(url, tmp_path / "apart", store.engine.seen()), asyncio.Event())
     assert [path.name for path in tmp_path.iterdir()] == ["backups"]
 
 
@@ -361,7 +361,7 @@ async def test_a_standby_is_neither_backed_up_nor_restored_into(servers: Cluster
         with pytest.raises(StoreUnavailable, match="standby"):
             await restore(tmp_path / "backup", standby.url())
         with pytest.raises(BackupFailed, match="standby"):
-            await back_up_apart(BackupOrder(standby.url(), tmp_path / "apart"), asyncio.Event())
+            await back_up_apart(BackupJob(standby.url(), tmp_path / "apart"), asyncio.Event())
     assert [path.name for path in tmp_path.iterdir()] == ["backup"]
 
 

@@ -22,7 +22,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.lanes import shares
 from holdfast.store.lanes.readers import THREADS
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.text.search import Found, Search
+from holdfast.store.text.search import HitPage, Search
 
 LONG_THREADS = THREADS.count(ReadLength.LONG)
 ATTACKS = 60
@@ -81,7 +81,7 @@ def counted_searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     made: list[str] = []
     page = Search._page
 
-    def counted(self: Search, tx: Tx, *rest: object) -> Found:
+    def counted(self: Search, tx: Tx, *rest: object) -> HitPage:
         made.append(self.tenant)
         return page(self, tx, *rest)  # type: ignore[arg-type]
 

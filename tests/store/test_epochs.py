@@ -14,7 +14,7 @@ from tests.support.postgres import Server
 
 from holdfast.core.errors import HistoryChanged, StoreUnavailable
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.feed.feed import Envelope
+from holdfast.store.feed.feed import FeedEvent
 
 BEFORE_EPOCHS = 10
 """The schema before the one that knows them."""
@@ -56,7 +56,7 @@ async def rest(feed: AsyncGenerator[Any]) -> list[Any]:
     values = []
     with pytest.raises(HistoryChanged):
         async for found in feed:
-            values.append((found.event if isinstance(found, Envelope) else found).value())
+            values.append((found.event if isinstance(found, FeedEvent) else found).value())
     return values
 
 

@@ -13,7 +13,7 @@ from holdfast.core import types
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, SessionGone
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.feed.hub import Cursor, Page
+from holdfast.store.feed.hub import Cursor, FeedPage
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
@@ -199,7 +199,7 @@ async def test_what_comes_while_the_hub_begins_again_is_not_missed(
             await goes_on.wait()
             return await find()
 
-        async def read_elsewhere(cursor: Cursor, snapshot: str | None) -> Page:
+        async def read_elsewhere(cursor: Cursor, snapshot: str | None) -> FeedPage:
             monkeypatch.setattr(hub, "_page", read)
             raise HistoryChanged("the database failed over")
 

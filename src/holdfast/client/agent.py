@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.client.acting import Acting, Function
 from holdfast.client.blocking import DEFAULT_EVENTS, AgentEnd, GoalStatus, HookAgentBlocking, Priority
-from holdfast.client.resumed import Resumed
+from holdfast.client.resume import ResumedSession
 from holdfast.client.settings import DEFAULT_SPOOL_BYTES, DEFAULT_TIMEOUT
 
 
@@ -39,7 +39,7 @@ class HookAgent:
         return self._agent.session_id
 
     @property
-    def resumed(self) -> Resumed | None:
+    def resumed(self) -> ResumedSession | None:
         """What entering found of a session that was there; None for a new one, or if the service was away."""
         return self._agent.resumed
 
@@ -159,7 +159,7 @@ class HookAgent:
         """Log each call of a function, async or not, as an action; of its own name if none is given."""
         return self._agent.action(type)
 
-    async def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> Resumed:  # noqa: ASYNC109
+    async def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> ResumedSession:  # noqa: ASYNC109
         """The session as it is once everything logged so far is in it; NotFound if there is none."""
         return await asyncio.to_thread(self._agent.resume, limit, timeout=timeout)
 

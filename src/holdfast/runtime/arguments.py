@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from holdfast.core.confined import OutsideWorkspace
+from holdfast.core.confined_files import OutsideWorkspace
 from holdfast.runtime.tools import ToolUse
 from holdfast.runtime.workspace import within
 

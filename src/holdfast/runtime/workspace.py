@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.core import confined
-from holdfast.core.confined import OutsideWorkspace
+from holdfast.core import confined_files
+from holdfast.core.confined_files import OutsideWorkspace
 
 NEVER = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -56,5 +56,5 @@ def open_file(folder: int, name: str, flags: int) -> int:
 @contextmanager
 def _opened(workspace: Path, path: Path, *, make: bool = False) -> Iterator[int]:
     root = workspace.resolve()
-    with confined.folder(root, path.relative_to(root).parts, make=make) as found:
+    with confined_files.folder(root, path.relative_to(root).parts, make=make) as found:
         yield found

@@ -13,7 +13,7 @@ This is the front door. Beside it there are `store.portable` (archives and folde
 
 from holdfast.core import Appended, Event, Lease, NewEvent, Session, State, Task, TaskState
 from holdfast.store.attachments.attachments import MEDIA_TYPE, check_media_type
-from holdfast.store.feed.feed import Envelope
+from holdfast.store.feed.feed import FeedEvent
 from holdfast.store.lanes.shares import ReadLength, reading_for
 from holdfast.store.lifecycle.archives import Archived
 from holdfast.store.lifecycle.retention import Doomed, Policy
@@ -51,8 +51,8 @@ __all__ = [
     "Archived",
     "ChildrenPatch",
     "Doomed",
-    "Envelope",
     "Event",
+    "FeedEvent",
     "Filter",
     "GoalPatch",
     "Hit",

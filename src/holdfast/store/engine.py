@@ -21,7 +21,7 @@ READ_SECONDS = 5.0
 """How long a read may last: it keeps the database from tidying up behind it."""
 
 
-class Recorded(NamedTuple):
+class RecordedEvent(NamedTuple):
     """An event that a write appended, and its session: what live feeds are told after the commit."""
 
     tenant: str
@@ -89,7 +89,7 @@ class Tx(Protocol):
 
     rerun: bool
     """Whether an earlier run of this write may have been committed; a write that finds that it was not says so here."""
-    recorded: list[Recorded]
+    recorded: list[RecordedEvent]
     """The events this write has appended; dropped when it is rolled back."""
     changed: bool
     """Whether this write has changed anything yet."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from zlib import crc32
 
 from holdfast.core.errors import HoldfastError, StoreUnavailable
-from holdfast.store.engine import Engine, Recorded, Tx, Writer
+from holdfast.store.engine import Engine, RecordedEvent, Tx, Writer
 from holdfast.store.feed.feed import Hubs
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.lanes.give_way import GiveWay
@@ -75,7 +75,7 @@ class Machinery:
         self.readers.close()
         self.engine.close()
 
-    def _published(self, writer: Writer, recorded: list[Recorded]) -> None:
+    def _published(self, writer: Writer, recorded: list[RecordedEvent]) -> None:
         self.hubs.published(recorded, writer.history)
         self.engine.announce()
 

@@ -46,8 +46,7 @@ from holdfast.store.sessions.snapshot import StoreSnapshot
 from holdfast.store.sessions.state import MAX_STATE, States
 from holdfast.store.sessions.usage import Usages
 from holdfast.store.tasks.first_messages import FirstMessages
-from holdfast.store.tasks.lease_writes import FencedWorkers
-from holdfast.store.tasks.leases import Leases
+from holdfast.store.tasks.leases import FencedWorkers, Leases
 from holdfast.store.tasks.outbox import Outbox
 from holdfast.store.tasks.push_configs import PushConfigs
 from holdfast.store.tasks.servers import Servers

@@ -19,7 +19,7 @@ from holdfast.a2a.handler import Attachment
 from holdfast.a2a.protocol.rpc import INVALID_PARAMS, RpcError
 from holdfast.a2a.protocol.wire import FilePart, Part
 from holdfast.core import HoldfastError
-from holdfast.core.confined import read_file, size_of
+from holdfast.core.confined_files import read_file, size_of
 from holdfast.core.errors import InvalidInput
 from holdfast.store import Store, check_media_type
 

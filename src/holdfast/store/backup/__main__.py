@@ -17,7 +17,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
 from holdfast.store.backup.backup import back_up, drop_unfinished
-from holdfast.store.backup.backup_process import BackupOrder
+from holdfast.store.backup.backup_process import BackupJob
 from holdfast.store.store import open_store
 
 NICE = 10
@@ -28,12 +28,12 @@ def _main() -> None:
     with contextlib.suppress(OSError):
         os.nice(NICE)
     given = json.loads(sys.stdin.readline())
-    order = BackupOrder(given["url"], Path(given["path"]), given["seen"])
+    order = BackupJob(given["url"], Path(given["path"]), given["seen"])
     threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
     _say(asyncio.run(_made(order)))
 
 
-async def _made(order: BackupOrder) -> dict[str, Any]:
+async def _made(order: BackupJob) -> dict[str, Any]:
     last = 0.0
 
     def told(what: str, done: int, of: int) -> None:
@@ -53,7 +53,7 @@ async def _made(order: BackupOrder) -> dict[str, Any]:
     return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "damaged": damaged}
 
 
-def _until_alone(order: BackupOrder) -> None:
+def _until_alone(order: BackupJob) -> None:
     """End everything once whoever asked is gone."""
     sys.stdin.read()
     drop_unfinished(order.path)

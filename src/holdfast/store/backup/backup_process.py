@@ -28,7 +28,7 @@ class BackupFailed(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class BackupOrder:
+class BackupJob:
     """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
     process itself has seen nothing yet, and would believe a former primary."""
 
@@ -37,7 +37,7 @@ class BackupOrder:
     seen: Seen | None = None
 
 
-async def back_up_apart(order: BackupOrder, stopping: asyncio.Event) -> BackedUp:
+async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> BackedUp:
     """Copy the store to a new file and check the copy; Closing, and nothing is left, when `stopping` is set."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", PROGRAM),

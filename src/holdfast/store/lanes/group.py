@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreFailed, StoreInUse
-from holdfast.store.engine import Damage, Recorded, Tx, Writer
+from holdfast.store.engine import Damage, RecordedEvent, Tx, Writer
 from holdfast.store.lanes.lane_counts import LaneCounts
 
 MAX_SECONDS = 0.010
@@ -36,7 +36,7 @@ class Write:
     """How often its connection was lost while it ran alone."""
     result: Any = None
     error: BaseException | None = None
-    recorded: list[Recorded] = field(default_factory=list)
+    recorded: list[RecordedEvent] = field(default_factory=list)
     """The events of it that are in the log."""
 
     def fail(self, error: BaseException) -> None:

@@ -40,7 +40,7 @@ COPY_IDENTITIES = """
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForkPlan:
     """What a fork is to be."""
 
     source: str
@@ -121,7 +121,7 @@ class Forks(Part):
         head = await self.workers.read(look)
         if not head.seq:
             raise InvalidInput(f"session {session_id!r} has no events to fork")
-        plan = Plan(session_id, head.seq if at is None else check_seq(at, head), chosen, key, take_place)
+        plan = ForkPlan(session_id, head.seq if at is None else check_seq(at, head), chosen, key, take_place)
         now, holder = self.clock.now(), self.ids()
         arrival = await self.write(
             chosen, lambda tx: arrivals.begin(tx, self.tenant, chosen, holder, now, copied_seq=plan.seq)
@@ -132,7 +132,7 @@ class Forks(Part):
             derived = await derive(self.workers, target)
             return await self._show(plan, head, target, arrival, derived)
 
-    async def _copy(self, plan: Plan, source: Head, arrival: Arrival, progress: Progress | None) -> None:
+    async def _copy(self, plan: ForkPlan, source: Head, arrival: Arrival, progress: Progress | None) -> None:
         done = 0
 
         def step(tx: Tx) -> int:
@@ -156,7 +156,7 @@ class Forks(Part):
             if progress is not None:
                 progress(done, plan.seq)
 
-    async def _arrived(self, plan: Plan, source: Head, arrival: Arrival) -> Head:
+    async def _arrived(self, plan: ForkPlan, source: Head, arrival: Arrival) -> Head:
         """The head of what was copied."""
         here = Head(arrival.session_no, plan.seq, b"")
         last = (await self.workers.read(lambda tx: read(tx, here, plan.seq - 1, None, 1)))[0]
@@ -164,7 +164,7 @@ class Forks(Part):
             raise Corrupt(f"the session's head is not the hash of event {plan.seq}", seq=plan.seq)
         return here._replace(hash=last.hash)
 
-    async def _show(self, plan: Plan, source: Head, target: Head, arrival: Arrival, derived: Projection) -> Session:
+    async def _show(self, plan: ForkPlan, source: Head, target: Head, arrival: Arrival, derived: Projection) -> Session:
         """Show the fork, routed, in one write together with whatever it takes from its source."""
         body = {"sessionId": plan.source, "seq": plan.seq, "hash": target.hash.hex()}
         event = self.own_event(types.SESSION_FORKED, body)

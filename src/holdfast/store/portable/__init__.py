@@ -10,7 +10,7 @@ with ArchiveReader(Path("sessions.holdfast")) as archive:
         for event in session.events: ...
 """
 
-from holdfast.store.portable.archive_reader import ArchiveReader, Attachment
+from holdfast.store.portable.archive_reader import ArchivedAttachment, ArchiveReader
 from holdfast.store.portable.archive_writer import ArchiveWriter, SessionWriter, write_archive
 from holdfast.store.portable.durable import replacing, writing
 from holdfast.store.portable.files_layout import moment
@@ -26,8 +26,8 @@ from holdfast.store.portable.session_reader import ArchivedSession
 __all__ = [
     "ArchiveReader",
     "ArchiveWriter",
+    "ArchivedAttachment",
     "ArchivedSession",
-    "Attachment",
     "FolderLog",
     "FolderWriter",
     "Limits",

@@ -75,7 +75,7 @@ class AgentLine(Struct, rename="camel", forbid_unknown_fields=True):
     result: Any = UNSET
 
 
-class Row(Struct, rename="camel"):
+class MetadataDocument(Struct, rename="camel"):
     """The members of `metadata.json` that have a meaning here."""
 
     agent: str | None = None
@@ -92,7 +92,7 @@ class Row(Struct, rename="camel"):
 
 def described(found: dict[str, Any], initial: Any) -> Description:
     """What the documents say of the session; InvalidInput."""
-    row = _as(found, Row)
+    row = _as(found, MetadataDocument)
     lineage = row.lineage or {}
     own = {name: value for name, value in found.items() if name not in ROW}
     own |= row.metadata if isinstance(row.metadata, dict) else {}

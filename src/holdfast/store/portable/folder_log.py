@@ -17,7 +17,7 @@ from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import BadArchive, InvalidInput
 from holdfast.store.log.prepare import LAST_MS, Prepared, prepare
 from holdfast.store.portable.archive_writer import ArchiveWriter
-from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, Entry, moment
+from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, FolderEvent, moment
 from holdfast.store.portable.folder_documents import Description, children_in, described, ended, fork_of
 from holdfast.store.portable.folder_reader import SessionFolder, Skipped, read_folder
 from holdfast.store.portable.lines import SessionHeader
@@ -133,7 +133,7 @@ class _Log:
         self._hash = GENESIS
         self._time = DEFAULT_TIME
 
-    def entry(self, entry: Entry) -> Event:
+    def entry(self, entry: FolderEvent) -> Event:
         event = entry.event
         payload = event.payload if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
         at = self._time if event.created_at is None else event.created_at
@@ -163,7 +163,7 @@ class _Log:
         return Event(self.seq, event_id, type_, payload, at, self._hash, parent_id, key, erased)
 
 
-def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[Entry]:
+def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[FolderEvent]:
     """The entries without those that repeat an earlier one; BadArchive if one says otherwise under its id or key."""
     seen: dict[tuple[str, str], bytes] = {}
     for entry in folder.entries:

@@ -16,7 +16,7 @@ from psycopg.types.numeric import Int8Dumper
 from holdfast.core.errors import EngineRefused, HoldfastError, InvalidInput
 from holdfast.store.engine import READ_SECONDS, Seen
 from holdfast.store.postgres.pooler import refuse_shared_sessions
-from holdfast.store.postgres.server import LOOK, KnownServer, Look, check_server
+from holdfast.store.postgres.server import LOOK, KnownServer, ServerReport, check_server
 from holdfast.store.postgres.watch import STATEMENT_SECONDS, Address, Watch, WatchedConnection
 
 LOCK_WAIT = "10s"
@@ -135,7 +135,7 @@ class Database:
     def _check(self, connection: WatchedConnection, *, writes: bool) -> None:
         row = connection.execute(LOOK).fetchone()
         assert row is not None
-        look = Look(*row)
+        look = ServerReport(*row)
         check_server(look, connection.info.server_version, writes=writes)
         refuse_shared_sessions(connection, look.backend, lambda: self._bare(connection.address))
         connection.identity = look.identity

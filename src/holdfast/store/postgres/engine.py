@@ -18,7 +18,7 @@ from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
 from holdfast.store.postgres.epochs import Epochs
-from holdfast.store.postgres.frozen import end_frozen_step
+from holdfast.store.postgres.frozen_clients import end_frozen_step
 from holdfast.store.postgres.notices import CHANNEL, SCHEMA, Notices
 from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.text import TEXT

@@ -22,7 +22,7 @@ LOOK = """
       pg_backend_pid(), (SELECT system_identifier::text FROM pg_control_system()),
       CASE WHEN pg_is_in_recovery() THEN 0
         ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END"""
-"""Columns of a `Look`: one trip for all that is checked."""
+"""Columns of a `ServerReport`: one trip for all that is checked."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -39,7 +39,7 @@ class ServerIdentity(NamedTuple):
     timeline: int
 
 
-class Look(NamedTuple):
+class ServerReport(NamedTuple):
     """What a server says of itself."""
 
     version: str
@@ -65,7 +65,7 @@ def identity(connection: Connection) -> ServerIdentity:
     return ServerIdentity(*row)
 
 
-def check_server(look: Look, number: int, *, writes: bool) -> None:
+def check_server(look: ServerReport, number: int, *, writes: bool) -> None:
     """EngineRefused if the server is no primary, or if its settings could lose what was acknowledged."""
     if number < OLDEST_SERVER:
         raise EngineRefused("PostgreSQL 13 or newer is needed", version=number)

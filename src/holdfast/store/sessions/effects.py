@@ -27,7 +27,7 @@ MAX_SHOWN = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class EffectStart:
     """A tool's effect, and whether it is for this caller to bring it about."""
 
     effect: Effect
@@ -49,7 +49,7 @@ class Effects(Part):
         shown: str | None = None,
         lease: Lease | None = None,
         idempotency_key: str | None = None,
-    ) -> Started:
+    ) -> EffectStart:
         """Say that the tool is about to run; run it only if the answer says so.
 
         Of the arguments only a digest is kept; `shown` is what may be read of them, by whoever looks what became of the
@@ -68,7 +68,7 @@ class Effects(Part):
             body["shown"] = _cut(shown)
         event = self.own_event(types.TOOL_STARTED, body, idempotency_key)
 
-        def write(tx: Tx) -> Started:
+        def write(tx: Tx) -> EffectStart:
             head = head_of(tx, self.tenant, session_id)
             if head is not None:
                 known = known_before(tx, head, event)
@@ -78,16 +78,16 @@ class Effects(Part):
                 if there is not None:
                     effect = _same_call(there, body)
                     if effect.status != "started":
-                        return Started(effect, run=False)
+                        return EffectStart(effect, run=False)
                     if known is None:
                         raise _unresolved(session_id, effect)
-                    return Started(effect, run=True)
+                    return EffectStart(effect, run=True)
             if append(tx, self.tenant, session_id, [event], lease=lease).replayed:
                 raise Conflict(f"the start of call {call_id!r} was erased: it may have run", call_id=call_id)
             session_no = existing_head(tx, self.tenant, session_id).session_no
             child = started_effect(EFFECTS.next_number(tx, session_no), body, event.created_at)
             EFFECTS.put(tx, session_no, {call_id: child})
-            return Started(as_effect(call_id, child), run=True)
+            return EffectStart(as_effect(call_id, child), run=True)
 
         return await self.write(session_id, write)
 

@@ -13,8 +13,29 @@ from holdfast.store.sessions.agents import as_agent
 from holdfast.store.sessions.goals import as_goal
 from holdfast.store.sessions.sessions import MAX_PAGE, Filter, get, page
 from holdfast.store.sessions.state_document import StateDocument, stored_state
-from holdfast.store.sessions.totals import SessionTotals, begun_by_day, totals
 from holdfast.store.sessions.usage import UsageRow, used_by_day
+
+BY_STATUS = """
+    SELECT status, count(*), CAST(sum(head_seq) AS BIGINT), CAST(sum(size_bytes) AS BIGINT)
+    FROM sessions WHERE tenant = ?1 AND life = 'live' GROUP BY status ORDER BY status"""
+BY_DAY = """
+    SELECT created_at / 86400000, count(*) FROM sessions
+    WHERE tenant = ?1 AND life = 'live' AND created_at >= ?2 * 86400000
+    GROUP BY created_at / 86400000 ORDER BY created_at / 86400000"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """How many sessions there are, by status, and what they hold."""
+
+    by_status: dict[str, int]
+    events: int
+    size_bytes: int
+
+    @property
+    def sessions(self) -> int:
+        """All of them."""
+        return sum(self.by_status.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +60,13 @@ class StoreSnapshot:
 
     def totals(self) -> SessionTotals:
         """How many sessions there are, and what they hold."""
-        return totals(self._tx, self.tenant)
+        rows = self._tx.all(BY_STATUS, self.tenant)
+        by_status = {status: sessions for status, sessions, _, _ in rows}
+        return SessionTotals(by_status, sum(row[2] for row in rows), sum(row[3] for row in rows))
 
     def begun_by_day(self, first_day: int) -> dict[int, int]:
         """How many sessions began on each day since 1970, from a day on; days without any are left out."""
-        return begun_by_day(self._tx, self.tenant, first_day)
+        return dict(self._tx.all(BY_DAY, self.tenant, first_day))
 
     def usage_by_day(self) -> list[UsageRow]:
         """The tokens of all sessions by day and model."""

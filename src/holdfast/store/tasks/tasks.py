@@ -80,7 +80,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TaskListing:
     """Some tasks, the last changed first, how many there are in all, and whether others follow these."""
 
     tasks: list[Task]
@@ -249,12 +249,12 @@ class Tasks(Part):
         changed_since: int = 0,
         before: tuple[int, str] | None = None,
         limit: int = 50,
-    ) -> Listed:
+    ) -> TaskListing:
         """An agent's tasks that fit, the last changed first: `limit` of them, or fewer rather than be large; `before`
         is when the last one seen was changed, and its id."""
         wanted = [(column, value) for column, value in (("context_id", context_id), ("state", state)) if value]
 
-        def read(tx: Tx) -> Listed:
+        def read(tx: Tx) -> TaskListing:
             who = (self.tenant, agent, changed_since)
 
             def narrower(first: int) -> str:
@@ -269,7 +269,7 @@ class Tasks(Part):
             sizes = [size for (size,) in some("length(t.document)", limit + 1)]
             rows = some(COLUMNS, page_length(sizes, limit))
             total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
-            return Listed([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
+            return TaskListing([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
 
         return await self.workers.read(read)
 
