@@ -152,10 +152,10 @@ async def _go_on(service: Service, folder: SessionFolder) -> int:
     here = await service.call("GET", path, limit=1)
     known = folder.metadata or {}
     about = described(known, folder.initial)
-    own = about.body.get("metadata", {})
+    own = about.body.metadata or {}
     if any(here["metadata"]["metadata"].get(name) != value for name, value in own.items()):
         await service.call("PATCH", f"{path}/metadata", body=own, key=_key(own))
-    tags = [tag for tag in about.body.get("tags", ()) if tag not in here["metadata"]["tags"]]
+    tags = [tag for tag in about.body.tags or () if tag not in here["metadata"]["tags"]]
     if tags:
         await service.call("POST", f"{path}/tags", body={"add": tags, "idempotencyKey": _key(tags)})
     if folder.state and not _has(here["state"], folder.state):

@@ -21,6 +21,7 @@ from holdfast.a2a.turns.turn_queue import LEASE_MS
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LeaseLost
 from holdfast.core.redact import redact
+from holdfast.core.statuses import FAILED, FINISHED
 from holdfast.models import ToolCall
 from holdfast.runtime.arguments import plain
 from holdfast.runtime.peers import Peers
@@ -30,7 +31,6 @@ MAX_RESULT = 50_000
 GRACE_SECONDS = 1.0
 FRESH_SECONDS = 1.0
 """For how long what the store said of the session is good enough to run a tool."""
-FINISHED, FAILED = "finished", "failed"
 
 
 class Calls:

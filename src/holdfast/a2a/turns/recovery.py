@@ -22,6 +22,7 @@ from holdfast.a2a.turns.turn_queue import Held, TurnQueue
 from holdfast.a2a.turns.turn_text import kept_text
 from holdfast.a2a.turns.turns import Turns
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
+from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
 from holdfast.store.tasks import Orphan, Unposted
 
@@ -171,7 +172,7 @@ class Recovery:
         await self._turns_of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
 
     async def _adopted(
-        self, store: Store, task: Task, held: Held, changes: dict[str, Any], session_status: str | None = None
+        self, store: Store, task: Task, held: Held, changes: dict[str, Any], session_status: SessionStatus | None = None
     ) -> Task:
         """The task as ours, if nobody has changed it since it was found."""
         key = self._ids()
