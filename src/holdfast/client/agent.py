@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from holdfast.client.acting import Acting, Function
-from holdfast.client.blocking import DEFAULT_EVENTS
-from holdfast.client.blocking import HookAgentBlocking
+from holdfast.client.blocking import DEFAULT_EVENTS, HookAgentBlocking
 from holdfast.client.resume import ResumedSession
 from holdfast.client.settings import DEFAULT_SPOOL_BYTES, DEFAULT_TIMEOUT
 from holdfast.core.statuses import COMPLETED, MEDIUM, PENDING, AgentEnd, GoalPriority, GoalStatus

@@ -6,7 +6,6 @@ from holdfast.core.ids import MAX_NAME_LENGTH
 from holdfast.core.statuses import SESSION_STATUSES
 from holdfast.gateway.wire.types import OWN_TEXT, SESSION_ID, TEXT
 from holdfast.store import LAST_MS
-from holdfast.store import STATUSES
 
 NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, **TEXT}
 MOMENT = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "minimum": 0, "maximum": LAST_MS}]}

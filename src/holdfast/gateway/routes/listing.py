@@ -16,13 +16,7 @@ from holdfast.core.ids import check_name
 from holdfast.core.statuses import SESSION_STATUSES, one_of
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.wire.sessions import SessionList, session_row
-from holdfast.store import Filter
-from holdfast.store import Hit
-from holdfast.store import LAST_MS
-from holdfast.store import MAX_HITS
-from holdfast.store import PAGE_BYTES
-from holdfast.store import STATUSES
-from holdfast.store import Store
+from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, Filter, Hit, Store
 
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""

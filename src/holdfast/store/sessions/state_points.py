@@ -14,16 +14,8 @@ from holdfast.core import strict_json, types
 from holdfast.core.errors import Corrupt
 from holdfast.core.event_bodies import StateUpdated, read
 from holdfast.store.engine import Tx
-from holdfast.store.log.projection import NO_PATCH
-from holdfast.store.log.projection import StateFacts
-from holdfast.store.log.projection import patched
-from holdfast.store.log.reading import COLUMNS
-from holdfast.store.log.reading import Head
-from holdfast.store.log.reading import STRETCH_BYTES
-from holdfast.store.log.reading import checked
-from holdfast.store.log.reading import count_within
-from holdfast.store.log.reading import erased_since
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.projection import NO_PATCH, StateFacts, patched
+from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, count_within, erased_since, existing_head
 from holdfast.store.part import Workers
 
 STEP = 1_000
