@@ -18,7 +18,6 @@ from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
 from holdfast.a2a.files.uploads import uploads_route
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.hang_ups import unless_gone
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.card import Described, Form, agent_card
 from holdfast.a2a.protocol.rpc import CallId, RpcError
@@ -26,18 +25,19 @@ from holdfast.a2a.protocol.versions import HEADER, Wire
 from holdfast.a2a.protocol.wire import READING, News, Operation
 from holdfast.a2a.push.push import Posted
 from holdfast.a2a.push.url_guard import UrlGuard
-from holdfast.a2a.sse import Answers, AnswerStream, event, never
-from holdfast.a2a.turns.agent_services import Tenants
+from holdfast.a2a.turns.agent_services import AgentServices
 from holdfast.a2a.turns.turns import Rested, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
+from holdfast.core.retry import SECONDS_AT_LEAST, UNAVAILABLE
 from holdfast.http.answers import JsonLine
-from holdfast.http.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
+from holdfast.http.event_stream import HEADERS, HEARTBEAT_SECONDS, Answers, AnswerStream, never
+from holdfast.http.hang_ups import WaitingClient
+from holdfast.http.server_sent_events import EVENTS, ascii_event
 from holdfast.store import Store
 
 PATH = "/a2a"
 PATHS = (PATH, PATH + "/")
-RETRY_AFTER_SECONDS = "1"
 REPLY_SECONDS = 0.5
 
 log = logging.getLogger("holdfast.a2a")
@@ -78,7 +78,7 @@ class A2AServer:
         rested: Rested | None = None,
         posted: Posted | None = None,
     ) -> None:
-        self._tenants = Tenants(
+        self._services = AgentServices(
             store,
             handler,
             agent=agent,
@@ -112,19 +112,19 @@ class A2AServer:
 
     async def start(self, alone: bool) -> None:
         """Say that this server lives, and settle what a dead one left; alone: no other process uses the store."""
-        await self._tenants.start(alone=alone)
+        await self._services.start(alone=alone)
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
         """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
         where they cannot be. Whoever follows is let go."""
         try:
-            await self._tenants.stop(grace_seconds)
+            await self._services.stop(grace_seconds)
         finally:
             self._stopped.set()
 
     def turns_of(self, request: Request) -> Turns:
         """The turns of the tenant that asks."""
-        return self._tenants.turns_of(self._store_of(request))
+        return self._services.turns_of(self._store_of(request))
 
     async def _card(self, request: Request) -> Response:
         return card_answer(request, self._card_for(request, self._form), self._made_at)
@@ -155,9 +155,10 @@ class A2AServer:
         if call.streams:
             return await self._stream(request, call_id, call, follow(turns, call))
         cards = partial(self._card_for, request) if self._described.asks_for_token else None
-        doing = perform(turns, call, cards)
-        result = await (unless_gone(request, doing) if call.operation in READING else doing)
-        return JsonLine(rpc.answer(call_id, result))
+        if call.operation not in READING:
+            return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
+        with WaitingClient(request.receive).watch():
+            return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
 
     async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
         """The stream, once its first item is there: what cannot even begin is told at once."""
@@ -195,8 +196,8 @@ def _refusal(error: Exception) -> RpcError:
 def _failure(call_id: CallId, error: RpcError, in_events: bool) -> Response:
     """The error as an answer; `in_events` as the only event of a stream, unless it is one of HTTP as well."""
     if in_events and error.status == 200:
-        return Response(event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
+        return Response(ascii_event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
     response = JsonLine(rpc.failure(call_id, error), error.status)
-    if error.status == 503:
-        response.headers["Retry-After"] = RETRY_AFTER_SECONDS
+    if error.status == UNAVAILABLE:
+        response.headers["Retry-After"] = str(SECONDS_AT_LEAST)
     return response

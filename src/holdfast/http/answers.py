@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.problem import MEDIA_TYPE, problem
+from holdfast.core.retry import retry_after
 
 
 class JsonLine(JSONResponse):
@@ -20,8 +21,7 @@ class JsonLine(JSONResponse):
 def problem_answer(error: HoldfastError, headers: Mapping[str, str] | None = None) -> Response:
     """The error as a problem; with Retry-After if trying again may help."""
     sent = dict(headers or {})
-    if "retry_after" in error.details:
-        sent["Retry-After"] = str(error.details["retry_after"])
-    elif error.status == 503:
-        sent["Retry-After"] = "1"
+    seconds = retry_after(error)
+    if seconds is not None:
+        sent["Retry-After"] = str(seconds)
     return Response(strict_json.encode(problem(error)) + b"\n", error.status, sent, MEDIA_TYPE)

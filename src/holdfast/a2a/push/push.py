@@ -26,10 +26,10 @@ from holdfast.a2a.protocol.wire import News, PushConfig, PushRequest, TaskView
 from holdfast.a2a.push.push_sender import Poster
 from holdfast.a2a.push.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.retry_writes import PASSING, until_written
 from holdfast.a2a.turns.task_updates import changes
 from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
+from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
 from holdfast.store.tasks.outbox import Unposted
 from holdfast.store.tasks.push_configs import StoredPushConfig

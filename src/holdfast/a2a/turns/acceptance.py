@@ -15,9 +15,9 @@ from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import Message
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.keys import delivery_key, first_message_digest, key_after, session_key, task_prefix
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import IdSource, NewEvent, Task, types
 from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
+from holdfast.core.retry import until_written
 from holdfast.store import Store
 from holdfast.store.tasks.tasks import Begun
 

@@ -13,9 +13,9 @@ from holdfast.a2a.handler import Handler, InputRequired, Output, Rejected, Reply
 from holdfast.a2a.protocol.wire import Artifact, Message, Part, TextPart
 from holdfast.a2a.turns.endings import Ending, answered, asked_back, rejected, replied, spoken
 from holdfast.a2a.turns.records import artifact_change, message_record
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.a2a.turns.task_updates import Channel
 from holdfast.core import IdSource, NewEvent, TaskState, types
+from holdfast.core.retry import until_written
 
 OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
 

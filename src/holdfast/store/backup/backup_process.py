@@ -17,6 +17,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, StoreUnavailable
+from holdfast.core.racing import first_of
 from holdfast.store.backup.backup import BackedUp, DamagedSession, back_up, drop_unfinished, remove_unfinished
 from holdfast.store.store import open_store
 
@@ -50,17 +51,13 @@ async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
         start_new_session=True,
     )
     assert process.stdin is not None
-    said = asyncio.create_task(_last_word(process))
-    stop = asyncio.create_task(stopping.wait())
     try:
         process.stdin.write(json.dumps({"url": order.url, "path": str(order.path)}).encode() + b"\n")
-        await asyncio.wait({said, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not said.done():
+        said, _ = await first_of(_last_word(process), stopping.wait())
+        if said is None:
             raise Closing("the gateway is stopping: there is no backup")
         return _result(said.result())
     finally:
-        said.cancel()
-        stop.cancel()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
