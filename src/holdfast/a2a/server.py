@@ -1,4 +1,8 @@
-"""The A2A server: both wire versions on one URL, uploads beside it, and the agent card."""
+"""The A2A server: both wire versions on one URL, uploads beside it, and the agent card.
+
+A call must say that it is JSON. The standard asks for that, and it is also what keeps pages in browsers out: without
+asking first, a page can send text and forms to any address, and never what says that it is JSON.
+"""
 
 import asyncio
 import logging
@@ -13,13 +17,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from holdfast.a2a.bodies import body_of, check_json
-from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
 from holdfast.a2a.files.uploads import uploads_route
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.protocol import rpc
-from holdfast.a2a.protocol.card import Described, Form, agent_card
+from holdfast.a2a.protocol.card import Described, Form, agent_card, card_answer
 from holdfast.a2a.protocol.rpc import CallId, RpcError
 from holdfast.a2a.protocol.versions import HEADER, Wire
 from holdfast.a2a.protocol.wire import READING, News, Operation
@@ -39,6 +41,9 @@ from holdfast.store import Store
 PATH = "/a2a"
 PATHS = (PATH, PATH + "/")
 REPLY_SECONDS = 0.5
+JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
+MAX_BODY = 68 * 1024 * 1024
+"""Room for 50 MiB of files as they are written in JSON."""
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -170,6 +175,26 @@ class A2AServer:
             refused=partial(self._until_refused, request) if self._until_refused else never,
             heartbeat_seconds=self._heartbeat_seconds,
         )
+
+
+def check_json(request: Request) -> None:
+    """RpcError unless the request says that its body is JSON."""
+    said = request.headers.getlist("content-type")
+    kinds = {each.partition(";")[0].strip().lower() for each in said}
+    if not kinds or not kinds <= JSON_TYPES:
+        shown = f"{', '.join(said)!r:.80}" if said else "nothing"
+        why = f"Incompatible content types: the Content-Type of a call is application/json, and this one says {shown}"
+        raise RpcError(rpc.CONTENT_TYPE_NOT_SUPPORTED, why, status=415)
+
+
+async def body_of(request: Request) -> bytes:
+    """The whole body, or RpcError as soon as it is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise RpcError(rpc.INVALID_REQUEST, f"Invalid request: more than {MAX_BODY} bytes", status=413)
+    return bytes(body)
 
 
 async def answers(call_id: CallId, wire: Wire, first: News, news: AsyncGenerator[News]) -> Answers:

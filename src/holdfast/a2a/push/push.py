@@ -17,8 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from holdfast.a2a.files.files import Files
-from holdfast.a2a.files.inline_files import shown, shown_task
+from holdfast.a2a.files.files import Files, shown, shown_task
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.versions import WIRES
@@ -285,4 +284,4 @@ def _check_headers(config: PushConfig) -> None:
         ("credentials", config.credentials, VISIBLE),
     ):
         if text is not None and (len(text) > MAX_SECRET or not shape.match(text)):
-            raise RpcError(rpc.INVALID_PARAMS, f"Invalid params: the {what} of a push config must be plain ASCII")
+            raise rpc.invalid_params(f"the {what} of a push config must be plain ASCII")

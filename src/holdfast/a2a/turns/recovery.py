@@ -16,9 +16,9 @@ from typing import Any
 from holdfast.a2a.protocol.wire import TextPart
 from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import broken_off, record, spoken
+from holdfast.a2a.turns.outputs import kept_text
 from holdfast.a2a.turns.tenant_turns import TenantTurns
 from holdfast.a2a.turns.turn_queue import Held, TurnQueue
-from holdfast.a2a.turns.turn_text import kept_text
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.retry import until_written
 from holdfast.store import Store

@@ -19,10 +19,9 @@ from holdfast.a2a.handler import Handler, Turn
 from holdfast.a2a.protocol.wire import Envelope, text_of
 from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import Ending, answered, broken_off, record
-from holdfast.a2a.turns.outputs import Outputs
+from holdfast.a2a.turns.outputs import Outputs, keep_text, kept_text
 from holdfast.a2a.turns.task_updates import Channel
 from holdfast.a2a.turns.turn_queue import Held, TurnQueue
-from holdfast.a2a.turns.turn_text import keep_text, kept_text
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.errors import LeaseLost, StaleState, TaskEnded
 from holdfast.core.racing import is_set_within
