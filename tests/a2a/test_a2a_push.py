@@ -28,10 +28,12 @@ from holdfast.a2a.push.push_sender import TRIES, Poster
 from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, RefusedUrl, UrlGuard, look_up
 from holdfast.core import TaskState
 from holdfast.core.errors import TooLarge
+from holdfast.core.retry import Backoff
 from holdfast.store import NewEvent, Store
 from holdfast.store.tasks.push_configs import MAX_CONFIGS, StoredPushConfig
 
 MOST = 20
+QUICK = Backoff(0.001)
 OPEN = ["127.0.0.1", "hook.test", "other.test"]
 
 
@@ -52,7 +54,7 @@ def guard() -> UrlGuard:
 
 @pytest.fixture
 async def push(store: Store, guard: UrlGuard) -> AsyncIterator[Push]:
-    made = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    made = Push(store, guard, poster=Poster(guard, backoff=QUICK))
     yield made
     await made.close()
 
@@ -229,7 +231,7 @@ async def test_an_address_is_checked_again_at_every_post(
     guard = UrlGuard(resolve=rebinding)
     await PushConfigs(store, guard).set("t1", at(hook, host="rebinding.test"))
     addresses[:] = ["127.0.0.1"]
-    push = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    push = Push(store, guard, poster=Poster(guard, backoff=QUICK))
     push.notify(view(), status())
     await idle(push)
     assert hook.posted == []
@@ -258,7 +260,7 @@ async def test_a_certificate_must_be_the_hosts(
 ) -> None:
     server_tls, trusting = certificate_for("hook.test", tmp_path)
     async with listening(server_tls) as hook:
-        push = Push(store, guard, poster=Poster(guard, first_pause=0.001, tls=trusting))
+        push = Push(store, guard, poster=Poster(guard, backoff=QUICK, tls=trusting))
         for host in ("hook.test", "other.test"):
             config = at(hook, "/" + host, host, config_id=host)
             await configs.set("t1", replace(config, url=config.url.replace("http:", "https:")))
@@ -268,7 +270,7 @@ async def test_a_certificate_must_be_the_hosts(
         assert hook.posted[0].headers["host"] == f"hook.test:{hook.port}"
         assert "certificate" in caplog.text.lower()
         hook.posted.clear()
-        distrusting = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+        distrusting = Push(store, guard, poster=Poster(guard, backoff=QUICK))
         distrusting.notify(view(), status())
         await idle(distrusting)
         assert hook.posted == []
@@ -317,7 +319,7 @@ async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
     guard = UrlGuard(OPEN, resolve=later)
     await PushConfigs(store, guard).set("t1", at(hook, host="hook.test", version=version))
     known.append("127.0.0.1")
-    push = Push(store, guard, poster=Poster(guard, first_pause=0.001))
+    push = Push(store, guard, poster=Poster(guard, backoff=QUICK))
     push.notify(view(), status())
     await hook.came(1)
     await idle(push)

@@ -24,7 +24,6 @@ from holdfast.gateway.access.auth import Auth
 from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.docs import Docs
-from holdfast.gateway.api.hang_ups import HangUps
 from holdfast.gateway.connections.headers import SecurityHeaders
 from holdfast.gateway.connections.limits import Limits
 from holdfast.gateway.connections.rates import RateLimit, Rates
@@ -57,6 +56,7 @@ from holdfast.gateway.routes import (
 from holdfast.gateway.routes.actions import Actions
 from holdfast.http.answers import problem_answer
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
+from holdfast.http.hang_ups import HangUps
 from holdfast.http.hosts import HostCheck, checked_origin
 from holdfast.store import Store
 

@@ -17,8 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from holdfast.a2a.files.files import Files
-from holdfast.a2a.files.inline_files import shown, shown_task
+from holdfast.a2a.files.files import Files, shown, shown_task
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.versions import WIRES
@@ -26,10 +25,10 @@ from holdfast.a2a.protocol.wire import News, PushConfig, PushRequest, TaskView
 from holdfast.a2a.push.push_sender import Poster
 from holdfast.a2a.push.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.retry_writes import PASSING, until_written
 from holdfast.a2a.turns.task_updates import changes
 from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
+from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
 from holdfast.store.tasks import StoredPushConfig, Unposted
 
@@ -284,4 +283,4 @@ def _check_headers(config: PushConfig) -> None:
         ("credentials", config.credentials, VISIBLE),
     ):
         if text is not None and (len(text) > MAX_SECRET or not shape.match(text)):
-            raise RpcError(rpc.INVALID_PARAMS, f"Invalid params: the {what} of a push config must be plain ASCII")
+            raise rpc.invalid_params(f"the {what} of a push config must be plain ASCII")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from holdfast.a2a.protocol import v03, v10
 from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard
-from holdfast.store.tasks import StoredPushConfig
+from holdfast.core.retry import Backoff
+from holdfast.store.tasks.tasks import StoredPushConfig
 
 if TYPE_CHECKING:
     import ssl
 
 TRIES = 8
-FIRST_PAUSE = 0.5
+POSTS = Backoff(0.5)
 TRY_SECONDS = 10.0
 ASLEEP_SECONDS = 1.5 * TRY_SECONDS
 """A try that took longer than this was not tried: this process stood still."""
@@ -33,17 +34,14 @@ class Poster:
     """Posts JSON to where a configuration says. It keeps no connection between posts: one that was made for a name must
     never be used for another at the same address."""
 
-    def __init__(
-        self, guard: UrlGuard, *, first_pause: float = FIRST_PAUSE, tls: "ssl.SSLContext | None" = None
-    ) -> None:
+    def __init__(self, guard: UrlGuard, *, backoff: Backoff = POSTS, tls: "ssl.SSLContext | None" = None) -> None:
         self._guard = guard
-        self._first_pause = first_pause
+        self._backoff = backoff
         self._given_tls = tls
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def post(self, config: StoredPushConfig, body: bytes, tenant: str) -> bool:
         """Whether a tenant's news were taken; if not, a warning says why."""
-        pause = self._first_pause
         number = 1
         while True:
             async with self._slots:
@@ -55,8 +53,7 @@ class Poster:
                 continue
             if not passing or number == TRIES:
                 break
-            await asyncio.sleep(pause)
-            pause *= 2
+            await asyncio.sleep(self._backoff.pause(number))
             number += 1
         log.warning("news of task %s were not taken after %d tries: %s", config.task_id, number, refusal)
         return False

@@ -8,9 +8,9 @@ from typing import Any
 
 from holdfast.a2a.protocol.wire import Artifact, Message, Part, Role, TextPart
 from holdfast.a2a.turns.records import AT_REST, NO_STATUS, artifact_change, message_record
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import IdSource, Lease, NewEvent, Task, TaskState, types
 from holdfast.core.errors import StaleState, TaskEnded
+from holdfast.core.retry import until_written
 from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
 from holdfast.store.tasks import WAITING, waiting

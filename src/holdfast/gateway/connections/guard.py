@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.loopback import is_loopback
 from holdfast.core.problem import MEDIA_TYPE, problem
+from holdfast.core.retry import retry_after
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.heads import too_long
 from holdfast.gateway.connections.limits import Limits
@@ -219,7 +220,8 @@ def raw_answer(error: HoldfastError, default_headers: list[tuple[bytes, bytes]])
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),
     ]
-    if "retry_after" in error.details:
-        headers.append((b"retry-after", b"%d" % error.details["retry_after"]))
+    seconds = retry_after(error)
+    if seconds is not None:
+        headers.append((b"retry-after", b"%d" % seconds))
     lines = b"".join(b"%b: %b\r\n" % header for header in headers)
     return b"HTTP/1.1 %d %b\r\n%b\r\n%b" % (error.status, HTTPStatus(error.status).phrase.encode(), lines, body)

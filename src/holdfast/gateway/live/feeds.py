@@ -19,6 +19,7 @@ from holdfast.core import Event, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name
+from holdfast.core.racing import first_of
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.body import query_parser
 from holdfast.gateway.connections.unsent import PIECE, Unsent
@@ -110,18 +111,11 @@ async def until_it_ends(
     gateway: Gateway, caller: Caller, sending: Coroutine[Any, Any, None], leaving: Coroutine[Any, Any, None]
 ) -> Ending:
     """Send until the client leaves, the gateway stops or the caller may no longer; or raise what the sending raises."""
-    sent, left = asyncio.create_task(sending), asyncio.create_task(leaving)
-    stopping = asyncio.create_task(gateway.stopping.wait())
-    refused = asyncio.create_task(gateway.watch.until_refused(caller))
-    tasks = (sent, left, stopping, refused)
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        failure, *_ = await asyncio.gather(*tasks, return_exceptions=True)
-    if not left.cancelled():
+    sent, left, refused, _ = await first_of(
+        sending, leaving, gateway.watch.until_refused(caller), gateway.stopping.wait()
+    )
+    if left is not None:
         return Ending.LEFT
-    if isinstance(failure, Exception):
-        raise failure
-    return Ending.STOPPING if refused.cancelled() else Ending.REFUSED
+    if sent is not None:
+        sent.result()
+    return Ending.STOPPING if refused is None else Ending.REFUSED

@@ -19,6 +19,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, InvalidInput, NotFound
 from holdfast.core.redact import redact
+from holdfast.core.retry import Backoff
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
 from holdfast.store.backup import BackupJob, back_up_apart
@@ -174,7 +175,7 @@ class Timer:
         self._in_a_row += 1
         self.failure = redact(error.message if isinstance(error, HoldfastError) else repr(error))
         self.last_failure = self._duties.clock.now()
-        pause = min(self._soon() * 2.0 ** min(self._in_a_row - 1, 20), LONGEST_RETRY_MS, self.every_ms)
+        pause = Backoff(self._soon(), min(LONGEST_RETRY_MS, self.every_ms)).pause(self._in_a_row)
         trace = None if isinstance(error, HoldfastError) else error
         log.warning("%s failed and is tried again in %d s: %s", self.name, pause // 1_000, self.failure, exc_info=trace)
         return pause

@@ -6,7 +6,7 @@ take is not made, and what it sends goes to a file first.
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing, suppress
 from contextvars import copy_context
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from holdfast.core import Event
 from holdfast.core.errors import Busy, Closing
+from holdfast.core.racing import first_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import LINES, Bytes
@@ -80,7 +81,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     )
     async def import_archive(store: TenantStore, request: Request) -> Response:
         async with spooled(request.stream(), gateway.data) as path:
-            done = await unless_stopping(gateway, asyncio.create_task(store.importing.archive(path)))
+            done = await unless_stopping(gateway, store.importing.archive(path))
         brought = (done.events, done.attachments, done.memories)
         return json_answer(ImportedView(done.sessions, done.there_before, *brought, done.keys_taken))
 
@@ -155,17 +156,11 @@ async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> Asyn
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
 
-async def unless_stopping(gateway: Gateway, work: "asyncio.Task[Imported]") -> Imported:
+async def unless_stopping(gateway: Gateway, work: Awaitable[Imported]) -> Imported:
     """The work's result; when the gateway stops it is given up, and Closing says so."""
-    stopping = asyncio.create_task(gateway.stopping.wait())
-    try:
-        await asyncio.wait((work, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-    finally:
-        stopping.cancel()
-        work.cancel()
-    await asyncio.wait((work,), timeout=GIVE_UP_SECONDS)
+    done, _ = await first_of(work, gateway.stopping.wait(), patience=GIVE_UP_SECONDS)
+    if done is not None:
+        return done.result()
     raise Closing(
         "the gateway stops: sessions that were imported whole stay, the others are not here",
         hint="import the same archive again once the service has restarted",

@@ -13,7 +13,10 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
-from holdfast.store.backup.backup import BackedUp, DamagedSession, remove_unfinished
+from holdfast.core.racing import first_of
+from holdfast.store.backup.backup import BackedUp
+from holdfast.store.backup.backup import DamagedSession
+from holdfast.store.backup.backup import remove_unfinished
 from holdfast.store.engine import Seen
 
 PROGRAM = "holdfast.store.backup"
@@ -47,17 +50,13 @@ async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> BackedUp:
         start_new_session=True,
     )
     assert process.stdin is not None
-    said = asyncio.create_task(_last_word(process))
-    stop = asyncio.create_task(stopping.wait())
     try:
         process.stdin.write(json.dumps(asdict(order) | {"path": str(order.path)}).encode() + b"\n")
-        await asyncio.wait({said, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not said.done():
+        said, _ = await first_of(_last_word(process), stopping.wait())
+        if said is None:
             raise Closing("the gateway is stopping: there is no backup")
         return _result(said.result())
     finally:
-        said.cancel()
-        stop.cancel()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
