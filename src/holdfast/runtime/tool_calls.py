@@ -20,10 +20,8 @@ from holdfast.a2a.turns.turn_queue import LEASE_MS
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LeaseLost
 from holdfast.core.redact import redact
-from holdfast.core.retry import PASSING
-from holdfast.core.retry import until_written
-from holdfast.core.statuses import FAILED
-from holdfast.core.statuses import FINISHED
+from holdfast.core.retry import PASSING, until_written
+from holdfast.core.statuses import FAILED, FINISHED
 from holdfast.models import ToolCall
 from holdfast.runtime.arguments import plain
 from holdfast.runtime.peers import Peers

@@ -14,10 +14,8 @@ from holdfast.a2a.protocol.wire import Artifact, ArtifactUpdate, News, StatusUpd
 from holdfast.a2a.turns import records
 from holdfast.core import Event, Task, TaskState, types
 from holdfast.core.errors import Closing
-from holdfast.core.event_bodies import TaskUpdated
-from holdfast.core.event_bodies import read
-from holdfast.core.racing import first_of
-from holdfast.core.racing import is_set_within
+from holdfast.core.event_bodies import TaskUpdated, read
+from holdfast.core.racing import first_of, is_set_within
 from holdfast.store import Store
 
 Told = TypeVar("Told")

@@ -35,7 +35,6 @@ from holdfast.http.event_stream import HEARTBEAT_SECONDS, EventStream
 from holdfast.http.hang_ups import client_leaves
 from holdfast.http.server_sent_events import EVENTS, event
 from holdfast.store import Store
-from holdfast.store.portable import breaks_line
 
 LAST_EVENT_ID = "last-event-id"
 RETRY_MS = 1_000

@@ -14,9 +14,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.core.racing import first_of
-from holdfast.store.backup.backup import BackedUp
-from holdfast.store.backup.backup import DamagedSession
-from holdfast.store.backup.backup import remove_unfinished
+from holdfast.store.backup.backup import BackedUp, DamagedSession, remove_unfinished
 from holdfast.store.engine import Seen
 
 PROGRAM = "holdfast.store.backup"
