@@ -407,7 +407,7 @@ async def test_a_tenant_whose_names_hang_keeps_no_other_from_being_told(store: S
     hostile, friendly = store.for_tenant("hostile"), store.for_tenant("friendly")
     await begin(friendly, "t1")
     await PushConfigs(friendly, guard).set("t1", at(hook, host="hook.test"))
-    hanging, pushes = Push(hostile, guard), Push(friendly, guard, poster=Poster(guard, first_pause=0.001))
+    hanging, pushes = Push(hostile, guard), Push(friendly, guard, poster=Poster(guard, backoff=QUICK))
     requests = []
     if asks == "in requests":
         checks = PushConfigs(hostile, guard)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.a2a.protocol import v03, v10
 from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard
 from holdfast.core.retry import Backoff
-from holdfast.store.tasks.tasks import StoredPushConfig
+from holdfast.store.tasks import StoredPushConfig
 
 if TYPE_CHECKING:
     import ssl
