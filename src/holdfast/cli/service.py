@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from holdfast.cli.errors import Refused
+from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.target_options import Where
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
@@ -128,9 +128,9 @@ class Service:
         except ConnectionClosed as end:
             code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd else (1006, "the connection broke")
             if code == REFUSED + HistoryChanged.status:
-                raise Refused(problem(HistoryChanged(reason))) from None
+                raise GatewayRefusal(problem(HistoryChanged(reason))) from None
             if code >= REFUSED:
-                raise Refused({"detail": reason, "status": code - REFUSED}) from None
+                raise GatewayRefusal({"detail": reason, "status": code - REFUSED}) from None
             raise StoreUnavailable(f"the feed ended: {reason or code}") from None
         except InvalidStatus as refused:
             _refuse(refused.response.status_code, bytes(refused.response.body or b""))
@@ -287,7 +287,7 @@ def _refuse(status: int, content: bytes) -> None:
         assert isinstance(problem, dict)
     except (ValueError, AssertionError):
         problem = {"detail": f"HTTP {status}", "status": status}
-    raise Refused(problem)
+    raise GatewayRefusal(problem)
 
 
 def run(command: Any) -> Any:
