@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 
 from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.target_options import Where
-from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreInUse, StoreUnavailable
+from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
 
@@ -130,7 +130,8 @@ class Service:
             if code == REFUSED + HistoryChanged.status:
                 raise GatewayRefusal(problem(HistoryChanged(reason))) from None
             if code >= REFUSED:
-                raise GatewayRefusal({"detail": reason, "status": code - REFUSED}) from None
+                refusal = {"detail": reason, "status": code - REFUSED, "code": HoldfastError.code}
+                raise GatewayRefusal(refusal) from None
             raise StoreUnavailable(f"the feed ended: {reason or code}") from None
         except InvalidStatus as refused:
             _refuse(refused.response.status_code, bytes(refused.response.body or b""))
@@ -283,11 +284,11 @@ def _refuse(status: int, content: bytes) -> None:
     if status < 400:
         return
     try:
-        problem = json.loads(content)
-        assert isinstance(problem, dict)
-    except (ValueError, AssertionError):
-        problem = {"detail": f"HTTP {status}", "status": status}
-    raise GatewayRefusal(problem)
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    ours = isinstance(found, dict) and isinstance(found.get("code"), str) and found.get("status") == status
+    raise GatewayRefusal(found if ours else {"detail": f"HTTP {status}", "status": status, "code": HoldfastError.code})
 
 
 def run(command: Any) -> Any:
