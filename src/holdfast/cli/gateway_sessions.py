@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from holdfast.cli.errors import GatewayRefusal
-from holdfast.cli.service import Service, at
+from holdfast.cli.service import GatewayClient, at
 from holdfast.core import Event, NewEvent, Session, State, types
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.store.portable.lines import decode_event
@@ -30,7 +30,7 @@ CREATED = 201
 class GatewaySessions:
     """The sessions that a service has."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: GatewayClient) -> None:
         self._service = service
 
     async def session_ids(self) -> AsyncGenerator[str]:

@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
 
 
-class Service:
+class GatewayClient:
     """A client of the API; every error is a HoldfastError."""
 
     def __init__(self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None) -> None:
@@ -155,7 +155,7 @@ class Service:
 
 
 @contextlib.asynccontextmanager
-async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[Service]:
+async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[GatewayClient]:
     """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
     if where.url is not None:
         async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
@@ -208,7 +208,7 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
+async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[GatewayClient]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.embedded_gateway import private_folder, serving_on
     from holdfast.store import open_store
@@ -235,7 +235,7 @@ async def _client(
     *,
     tenant: str | None = None,
     token: str | None = None,
-) -> AsyncIterator[Service]:
+) -> AsyncIterator[GatewayClient]:
     import httpx2
 
     try:
@@ -251,7 +251,7 @@ async def _client(
     async with httpx2.AsyncClient(
         base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False, headers=headers
     ) as http:
-        yield Service(http, name, socket)
+        yield GatewayClient(http, name, socket)
 
 
 def _own_token() -> str | None:

@@ -13,7 +13,7 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import CANNOT, says_errors
-from holdfast.cli.service import Service, run, serving
+from holdfast.cli.service import GatewayClient, run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
@@ -70,7 +70,7 @@ async def _archive(where: Where, path: Path) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _counting(service: Service, progress: ProgressLine) -> AsyncIterator[None]:
+async def _counting(service: GatewayClient, progress: ProgressLine) -> AsyncIterator[None]:
     """Meanwhile, tell whoever looks how many sessions have arrived."""
 
     async def count() -> None:

@@ -9,7 +9,7 @@ from holdfast.cli import output
 from holdfast.cli.asking import confirm
 from holdfast.cli.errors import says_errors
 from holdfast.cli.option_types import AGE, SIZE
-from holdfast.cli.service import Service, at, run, serving
+from holdfast.cli.service import GatewayClient, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
 from holdfast.core.problem import problem
@@ -106,7 +106,7 @@ async def _named(
 
 
 async def _delete(
-    service: Service, session_id: str, reason: str, done: list[dict[str, Any]], failed: list[HoldfastError]
+    service: GatewayClient, session_id: str, reason: str, done: list[dict[str, Any]], failed: list[HoldfastError]
 ) -> None:
     try:
         done.append(await service.call("DELETE", at("/api/sessions/{}", session_id), slow=True, reason=reason or None))

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from holdfast.gateway.api import refusals
-from holdfast.gateway.api.operation import JSON, Operation, answers, components, request_body
+from holdfast.gateway.api.operation import JSON, ApiOperation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
 from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 
@@ -37,7 +37,7 @@ def described(
     }
 
 
-def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
+def complete(app: FastAPI, operations: Sequence[ApiOperation]) -> None:
     """Make `app.openapi()` give the whole document."""
     fastapis_own = app.openapi
     made: dict[str, Any] = {}
@@ -50,7 +50,7 @@ def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str, Any]:
+def whole(document: dict[str, Any], operations: Sequence[ApiOperation]) -> dict[str, Any]:
     """FastAPI's document with the plain routes, our shapes, and without its validation errors."""
     paths = document["paths"]
     for operation in operations:

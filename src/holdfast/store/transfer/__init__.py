@@ -4,18 +4,18 @@ Archives go through the store itself (`exports`, `imports`). Plain files go betw
 destination, which a command finds behind a gateway's API.
 """
 
-from holdfast.store.transfer.folder_exports import FolderExport, OnProgress, Source, export_folder, export_folders
-from holdfast.store.transfer.folder_imports import Destination, FolderImport, import_folders, take_back
+from holdfast.store.transfer.folder_exports import ExportSource, FolderExport, OnProgress, export_folder, export_folders
+from holdfast.store.transfer.folder_imports import FolderImport, ImportDestination, import_folders, take_back
 from holdfast.store.transfer.missing import MissingDocuments, SessionDocuments, import_key
 
 __all__ = [
-    "Destination",
+    "ExportSource",
     "FolderExport",
     "FolderImport",
+    "ImportDestination",
     "MissingDocuments",
     "OnProgress",
     "SessionDocuments",
-    "Source",
     "export_folder",
     "export_folders",
     "import_folders",

@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]
 """Called with how many sessions and how many new events are written."""
 
 
-class Source(Protocol):
+class ExportSource(Protocol):
     """Where exported sessions come from; every error is a HoldfastError."""
 
     def session_ids(self) -> AsyncIterator[str]:
@@ -50,7 +50,7 @@ class SessionExport(NamedTuple):
 
 
 async def export_folders(
-    source: Source,
+    source: ExportSource,
     root: Path,
     session_ids: Sequence[str],
     progress: OnProgress | None = None,
@@ -68,7 +68,7 @@ async def export_folders(
 
 
 async def export_folder(
-    source: Source, root: Path, session_id: str, *, must_exist: bool, one_file: bool
+    source: ExportSource, root: Path, session_id: str, *, must_exist: bool, one_file: bool
 ) -> SessionExport | None:
     """Bring one session's folder up to now; None if the session was deleted, unless it must be there."""
     try:
@@ -87,7 +87,7 @@ async def export_folder(
         return None
 
 
-async def _chosen(source: Source, session_ids: Sequence[str]) -> AsyncIterator[str]:
+async def _chosen(source: ExportSource, session_ids: Sequence[str]) -> AsyncIterator[str]:
     for session_id in session_ids:
         yield session_id
     if not session_ids:

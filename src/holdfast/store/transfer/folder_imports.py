@@ -34,7 +34,7 @@ OnProgress = Callable[[int, int], None]
 """Called with how many folders are done, and of how many."""
 
 
-class Destination(Protocol):
+class ImportDestination(Protocol):
     """Where imported sessions go; every error is a HoldfastError."""
 
     async def head(self, session_id: str) -> int | None:
@@ -86,7 +86,7 @@ class FolderImport:
 
 
 async def import_folders(
-    destination: Destination, root: Path, place: Path, progress: OnProgress | None = None
+    destination: ImportDestination, root: Path, place: Path, progress: OnProgress | None = None
 ) -> FolderImport:
     """Import every session folder under `root`; the record of it is a new folder of `place`."""
     folders = [path for path in session_folders(root) if path.is_symlink() or is_session(path)]
@@ -122,7 +122,7 @@ class TakenBack(NamedTuple):
     events: int
 
 
-async def take_back(destination: Destination, record: Path) -> TakenBack:
+async def take_back(destination: ImportDestination, record: Path) -> TakenBack:
     """Delete the sessions that the import of this record made; Conflict if one of them has gone on since."""
     made = sessions_made(record)
     found = {session_id: await destination.head(session_id) for session_id in made}
@@ -145,7 +145,7 @@ class _Arrival(NamedTuple):
     head: int | None
 
 
-async def _import(destination: Destination, path: Path) -> _Arrival:
+async def _import(destination: ImportDestination, path: Path) -> _Arrival:
     """Import one folder: as a new session, or into the one that is there."""
     log = await asyncio.to_thread(read_log, path, SystemClock(), TimeOrderedIds())
     if await destination.head(log.session_id) is not None:
@@ -159,7 +159,7 @@ async def _import(destination: Destination, path: Path) -> _Arrival:
     return _Arrival(log.lines, log.skipped, head)
 
 
-async def _go_on(destination: Destination, folder: SessionFolder) -> int:
+async def _go_on(destination: ImportDestination, folder: SessionFolder) -> int:
     """Write what the session lacks of a folder; how many of the lines are new in it."""
     count = 0
     events = folder.events
