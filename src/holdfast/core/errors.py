@@ -16,6 +16,8 @@ class HoldfastError(Exception):
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
     hint: str | None = None
+    problem: dict[str, Any] | None = None
+    """The problem object of another service's refusal, as it came."""
 
     def __init__(self, message: str, *, hint: str | None = None, **details: Any) -> None:
         self.message = redact(message)

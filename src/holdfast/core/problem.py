@@ -15,7 +15,9 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def problem(error: HoldfastError) -> dict[str, Any]:
-    """The problem object of an error."""
+    """The problem object of an error; of another service's refusal, the one that came."""
+    if error.problem is not None:
+        return error.problem
     found = {camel(name): redact(value) if isinstance(value, str) else value for name, value in error.details.items()}
     if isinstance(error, StaleWriter):
         found["missed"] = [_entry(missed) for missed in error.details.get("missed", ())]

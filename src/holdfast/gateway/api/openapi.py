@@ -13,7 +13,12 @@ from starlette.responses import Response
 
 from holdfast.core.event_bodies import BODIES
 from holdfast.gateway.api import refusals
-from holdfast.gateway.api.operation import JSON, REFERENCE, Operation, answers, components, request_body
+from holdfast.gateway.api.operation import ApiOperation
+from holdfast.gateway.api.operation import JSON
+from holdfast.gateway.api.operation import REFERENCE
+from holdfast.gateway.api.operation import answers
+from holdfast.gateway.api.operation import components
+from holdfast.gateway.api.operation import request_body
 from holdfast.gateway.api.parameter_texts import describe
 from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 
@@ -39,7 +44,7 @@ def described(
     }
 
 
-def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
+def complete(app: FastAPI, operations: Sequence[ApiOperation]) -> None:
     """Make `app.openapi()` give the whole document."""
     fastapis_own = app.openapi
     made: dict[str, Any] = {}
@@ -52,7 +57,7 @@ def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str, Any]:
+def whole(document: dict[str, Any], operations: Sequence[ApiOperation]) -> dict[str, Any]:
     """FastAPI's document with the plain routes, our shapes, and without its validation errors."""
     paths = document["paths"]
     for operation in operations:
