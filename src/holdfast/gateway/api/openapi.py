@@ -13,12 +13,7 @@ from starlette.responses import Response
 
 from holdfast.core.event_bodies import BODIES
 from holdfast.gateway.api import refusals
-from holdfast.gateway.api.operation import ApiOperation
-from holdfast.gateway.api.operation import JSON
-from holdfast.gateway.api.operation import REFERENCE
-from holdfast.gateway.api.operation import answers
-from holdfast.gateway.api.operation import components
-from holdfast.gateway.api.operation import request_body
+from holdfast.gateway.api.operation import JSON, REFERENCE, ApiOperation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
 from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 

@@ -30,14 +30,10 @@ from holdfast.gateway.live.feeds import (
     send_all,
     until_it_ends,
 )
-from holdfast.gateway.wire.feeds import Connected
-from holdfast.gateway.wire.feeds import FeedMessage
-from holdfast.gateway.wire.feeds import FeedQuery
-from holdfast.http.event_stream import EventStream
-from holdfast.http.event_stream import HEARTBEAT_SECONDS
+from holdfast.gateway.wire.feeds import Connected, FeedMessage, FeedQuery
+from holdfast.http.event_stream import HEARTBEAT_SECONDS, EventStream
 from holdfast.http.hang_ups import client_leaves
-from holdfast.http.server_sent_events import EVENTS
-from holdfast.http.server_sent_events import event
+from holdfast.http.server_sent_events import EVENTS, event
 from holdfast.store import Store
 
 LAST_EVENT_ID = "last-event-id"
@@ -118,7 +114,9 @@ class Events(EventStream):
             return failed(Unexpected("something went wrong inside the gateway"))
         if ending is FeedEnd.REFUSED:
             return failed(Unauthorized(ending.value))
-        return event(strict_json.dump({"detail": ending.value}), kind="stopping") if ending is FeedEnd.STOPPING else None
+        return (
+            event(strict_json.dump({"detail": ending.value}), kind="stopping") if ending is FeedEnd.STOPPING else None
+        )
 
     async def _send_all(self, send: Send) -> None:
         async def tell(body: bytes) -> None:

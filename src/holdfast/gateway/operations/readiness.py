@@ -14,8 +14,7 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.errors import NotReady
 from holdfast.gateway.operations.single_flight import SingleFlight
-from holdfast.store import Store
-from holdfast.store import sqlite_path
+from holdfast.store import Store, sqlite_path
 
 ANSWER_SECONDS = 5.0
 FRESH_SECONDS = 1.0

@@ -15,12 +15,8 @@ from holdfast.core.ids import check_session_id
 from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, most, size_of
 from holdfast.gateway.wire import children as wire_children
 from holdfast.gateway.wire.queries import DamagedEvent
-from holdfast.gateway.wire.sessions import WindowCursor
-from holdfast.gateway.wire.sessions import session_row
-from holdfast.store import ReadLength
-from holdfast.store import SessionSnapshot
-from holdfast.store import Store
-from holdfast.store import StoreSnapshot
+from holdfast.gateway.wire.sessions import WindowCursor, session_row
+from holdfast.store import ReadLength, SessionSnapshot, Store, StoreSnapshot
 
 MOST_SEEN = 20_000
 """Events that one look goes back through for entries; the cursor leads on from there."""

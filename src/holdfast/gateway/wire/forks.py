@@ -4,12 +4,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
-from holdfast.core.statuses import COMPLETED
-from holdfast.core.statuses import SessionStatus
-from holdfast.gateway.wire.children import EffectView
-from holdfast.gateway.wire.children import GoalView
-from holdfast.gateway.wire.children import SnapshotView
-from holdfast.gateway.wire.children import SubAgentView
+from holdfast.core.statuses import COMPLETED, SessionStatus
+from holdfast.gateway.wire.children import EffectView, GoalView, SnapshotView, SubAgentView
 from holdfast.gateway.wire.sessions import Action, SessionRow
 from holdfast.gateway.wire.types import TEXT, Body, Document, Name, OwnName, Seq, SessionId, Time
 
