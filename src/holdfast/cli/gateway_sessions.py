@@ -10,7 +10,7 @@ from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.service import GatewayClient, at
 from holdfast.core import Event, NewEvent, Session, State, types
 from holdfast.core.clock import from_iso, to_iso
-from holdfast.store.portable.lines import decode_event
+from holdfast.store.portable import decode_event
 from holdfast.store.transfer import (
     MissingDocuments,
     OnProgress,

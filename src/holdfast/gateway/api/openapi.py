@@ -86,5 +86,5 @@ def with_event_bodies(schemas: dict[str, Any]) -> dict[str, Any]:
     for kind, body in BODIES.items():
         bodies[body.__name__]["description"] = f"`{kind}`: {bodies[body.__name__]['description']}"
     data = {"description": "An action, or what the store's own event says.", "anyOf": [*found, {}]}
-    schemas[feeds.Message.__name__]["properties"]["data"] = data
+    schemas[feeds.FeedMessage.__name__]["properties"]["data"] = data
     return schemas | {f"{name}Body": {**schema, "title": f"{name}Body"} for name, schema in bodies.items()}
