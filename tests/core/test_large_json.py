@@ -45,6 +45,8 @@ async def test_the_rules_are_the_same_elsewhere(checks: LargeJson, raw: bytes, r
 async def test_what_is_kept_is_counted(checks: LargeJson) -> None:
     assert await checks.check(b'{"a": [1, 2, {"b": "x"}], "c": null}', "a") == 7
     assert await checks.check(b'{"a": 1}\n\n{"b": [3]}\n', "a", batch=True) == 5
+    for raw, number in ((b"7", 1), (b'"[,]"', 1), (b"[]", 1), (b"{}", 1), (b"[[], {}, [[1]], 2]", 7)):
+        assert await checks.check(raw, "a") == number
 
 
 @pytest.mark.parametrize(

@@ -199,16 +199,14 @@ def _exactly(stream: Any, size: int) -> bytearray:
 
 
 def _values(value: Any) -> int:
-    """Every value within one, and itself."""
-    number = 0
-    left = [value]
+    """Every value within one, and itself; those without others in them are counted and not looked at one by one."""
+    number, left = 1, [value]
     while left:
-        number += 1
         found = left.pop()
-        if isinstance(found, dict):
-            left += found.values()
-        elif isinstance(found, list):
-            left += found
+        inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+        number += len(inner)
+        if not {dict, list}.isdisjoint(map(type, inner)):
+            left += [each for each in inner if isinstance(each, (dict, list))]
     return number
 
 
