@@ -25,7 +25,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
 from holdfast.store.portable import (
     SessionFolder,
-    Skipped,
+    SkippedLine,
     described,
     ended,
     is_session,
@@ -77,7 +77,7 @@ class Arrived(NamedTuple):
     """What an import did with one folder: new events, lines left out, and where the log of a new session ends."""
 
     events: int
-    skipped: list[Skipped]
+    skipped: list[SkippedLine]
     made: int | None
 
 

@@ -28,7 +28,7 @@ from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
 from holdfast.gateway.wire.upkeep import ImportedView
-from holdfast.store import Imported, Store
+from holdfast.store import ImportResult, Store
 from holdfast.store.portable import ArchiveWriter, encode_event, event_parts
 
 LOG_PAGE = 250
@@ -155,7 +155,7 @@ async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> Asyn
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
 
-async def unless_stopping(gateway: Gateway, work: "asyncio.Task[Imported]") -> Imported:
+async def unless_stopping(gateway: Gateway, work: "asyncio.Task[ImportResult]") -> ImportResult:
     """The work's result; when the gateway stops it is given up, and Closing says so."""
     stopping = asyncio.create_task(gateway.stopping.wait())
     try:
