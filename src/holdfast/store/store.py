@@ -78,7 +78,8 @@ class Store:
         self.tenant = tenant
         self.store_id = machinery.engine.store_id
         self._machinery = machinery
-        self._clock = clock
+        self.clock = clock
+        """By which its events are dated."""
         self._ids = ids
         workers: Workers = TenantWorkers(machinery, tenant)
         self._workers = workers = workers if lease is None else FencedWorkers(workers, tenant, lease)
@@ -157,11 +158,11 @@ class Store:
 
     def for_tenant(self, tenant: str) -> "Store":
         """Another tenant's view; closing either closes both."""
-        return Store(self._machinery, check_tenant(tenant), self._clock, self._ids)
+        return Store(self._machinery, check_tenant(tenant), self.clock, self._ids)
 
     def under(self, lease: Lease) -> "Store":
         """The same view for whoever holds a lease: its writes are LeaseLost once a newer one was given out."""
-        return Store(self._machinery, self.tenant, self._clock, self._ids, lease=lease)
+        return Store(self._machinery, self.tenant, self.clock, self._ids, lease=lease)
 
     async def append(
         self,
@@ -182,7 +183,7 @@ class Store:
         """
         check_session_id(session_id)
         _check_count(expected_seq, "expected_seq")
-        prepared = prepare_all(events, self._clock, self._ids)
+        prepared = prepare_all(events, self.clock, self._ids)
         batch = None if batch_key is None else BatchKey(batch_key)
         if batch is not None:
             prepared = batch.give(prepared)

@@ -71,7 +71,7 @@ async def which(store: Store, order: PurgeOrder) -> list[DeletedSession]:
         found = [await store.archives.get(session_id) for session_id in order.sessions]
     else:
         found = []
-        before = store.sessions.clock.now() - (order.older_than_ms or 0)
+        before = store.clock.now() - (order.older_than_ms or 0)
         page = await store.archives.list(deleted_before=before + 1, limit=PAGE)
         while page:
             found += page

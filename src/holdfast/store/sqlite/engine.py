@@ -95,7 +95,6 @@ class SqliteEngine:
         return self._writer
 
     def reader(self) -> Reader:
-        """A new connection for reads."""
         return SqliteReader(self._connect(query_only=True), self._clock)
 
     def moment(self) -> str | None:
@@ -128,7 +127,6 @@ class SqliteEngine:
             raise explain(error) from error
 
     def figures(self) -> dict[str, Any]:
-        """Sizes for status pages."""
         wal = Path(f"{os.path.realpath(self.path)}-wal")
         try:
             connection = self._connect(query_only=True)
