@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.a2a.harness import message, running, tell
 
-from holdfast.a2a.bodies import MAX_BODY
+from holdfast.a2a.server import MAX_BODY
 from holdfast.store import Store
 
 OK = message("hello")

@@ -18,7 +18,7 @@ from holdfast.a2a.push.push import MOST_TAKEN, Push, PushConfigs
 from holdfast.a2a.push.push_sender import Poster
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.agent_services import Tenants
+from holdfast.a2a.turns.agent_services import AgentServices
 from holdfast.a2a.turns.task_updates import changes
 from holdfast.a2a.turns.turns import Turns
 from holdfast.core import NewEvent, TaskState, types
@@ -43,10 +43,10 @@ def guard() -> UrlGuard:
     return UrlGuard(["127.0.0.1"])
 
 
-def server(store: Store, handler: Handler, folder: Path) -> Tenants:
+def server(store: Store, handler: Handler, folder: Path) -> AgentServices:
     """A server without its web part."""
     options: dict[str, Any] = {"agent": "main", "workspace": folder, "resume": True, "reply_seconds": 0}
-    return Tenants(store, handler, guard=guard(), **options)
+    return AgentServices(store, handler, guard=guard(), **options)
 
 
 def place(hook: Hook) -> PushConfig:
@@ -189,7 +189,7 @@ async def test_news_that_are_ours_and_wait_nowhere_are_posted_without_a_try(
 ) -> None:
     ours = server(store, tell, tmp_path)
     await ours.start(alone=True)
-    await recorded(store, hook, owner=ours._owner)
+    await recorded(store, hook, owner=ours.owner)
     await completed(hook)
     await emptied(store)
     await ours.stop(0)
@@ -201,7 +201,7 @@ async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
     await recorded(store, hook, owner="me")
     tried: list[bytes] = []
 
-    async def broken(self: Poster, config: Any, body: bytes) -> bool:
+    async def broken(self: Poster, config: Any, body: bytes, tenant: str) -> bool:
         tried.append(body)
         raise InvalidInput("never")
 

@@ -14,9 +14,9 @@ from holdfast.a2a.protocol import v10
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import News, TaskView
 from holdfast.a2a.server import answers
-from holdfast.a2a.sse import AnswerStream
 from holdfast.core import TaskState
 from holdfast.core.errors import StoreFailed
+from holdfast.http.event_stream import AnswerStream
 from holdfast.store import Store
 
 VIEW = TaskView("t", "c", TaskState.WORKING, 0)

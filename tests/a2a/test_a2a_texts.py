@@ -14,7 +14,7 @@ SESSION = "agent:main:a2a:c"
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.turn_text.KEEP_SECONDS", 0.02)
+    monkeypatch.setattr("holdfast.a2a.turns.outputs.KEEP_SECONDS", 0.02)
 
 
 async def begun(client: Client, agent: Conducted, *pieces: str) -> str:

@@ -241,6 +241,12 @@ def test_the_pause_is_what_the_endpoint_asks_for_or_grows_up_to_a_bound() -> Non
     assert retries.pause(ModelUnreachable("", timed_out=True), 1) is None
 
 
+@pytest.mark.parametrize("said", ["9" * 5_000, "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"])
+async def test_a_retry_after_that_no_clock_can_hold_is_a_busy_model_like_any_other(said: str) -> None:
+    with endpoint(Answer(status=429, headers={"Retry-After": said})) as server, pytest.raises(ModelBusy):
+        await OpenAIBackend(server.base_url, "m", retries=ONCE).complete(HELLO)
+
+
 BAD_CALL = {"id": "c", "function": {"name": "f", "arguments": "{not json"}}
 NO_OBJECT = {"id": "c", "function": {"name": "f", "arguments": "[1]"}}
 

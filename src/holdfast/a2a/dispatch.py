@@ -6,8 +6,7 @@ from typing import Any
 
 from holdfast.a2a.protocol import rpc, v03, v10
 from holdfast.a2a.protocol.card import Form
-from holdfast.a2a.protocol.rpc import Call, RpcError
-from holdfast.a2a.protocol.shapes import invalid
+from holdfast.a2a.protocol.rpc import Call, RpcError, invalid_params
 from holdfast.a2a.protocol.versions import Wire, version_of, wire_for
 from holdfast.a2a.protocol.wire import News, Operation, PushRequest, SendRequest
 from holdfast.a2a.turns.turns import Turns
@@ -116,6 +115,6 @@ async def _push(turns: Turns, wire: Wire, operation: Operation, params: dict[str
     if operation is Operation.PUSH_GET:
         return wire.push_config(request.task_id, await turns.configs.get(request))
     if request.config_id is None:
-        raise invalid("say which of the task's push notification configs is to go")
+        raise invalid_params("say which of the task's push notification configs is to go")
     await turns.configs.delete(request)
     return wire.NOTHING

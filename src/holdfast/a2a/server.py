@@ -1,4 +1,8 @@
-"""The A2A server: both wire versions on one URL, uploads beside it, and the agent card."""
+"""The A2A server: both wire versions on one URL, uploads beside it, and the agent card.
+
+A call must say that it is JSON. The standard asks for that, and it is also what keeps pages in browsers out: without
+asking first, a page can send text and forms to any address, and never what says that it is JSON.
+"""
 
 import asyncio
 import logging
@@ -13,32 +17,33 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from holdfast.a2a.bodies import body_of, check_json
-from holdfast.a2a.card_answer import card_answer
 from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
 from holdfast.a2a.files.uploads import uploads_route
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.hang_ups import unless_gone
 from holdfast.a2a.protocol import rpc
-from holdfast.a2a.protocol.card import Described, Form, agent_card
+from holdfast.a2a.protocol.card import Described, Form, agent_card, card_answer
 from holdfast.a2a.protocol.rpc import CallId, RpcError
 from holdfast.a2a.protocol.versions import HEADER, Wire
 from holdfast.a2a.protocol.wire import READING, News, Operation
 from holdfast.a2a.push.push import Posted
 from holdfast.a2a.push.url_guard import UrlGuard
-from holdfast.a2a.sse import Answers, AnswerStream, event, never
-from holdfast.a2a.turns.agent_services import Tenants
+from holdfast.a2a.turns.agent_services import AgentServices
 from holdfast.a2a.turns.turns import Rested, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
+from holdfast.core.retry import SECONDS_AT_LEAST, UNAVAILABLE
 from holdfast.http.answers import JsonLine
-from holdfast.http.event_stream import EVENTS, HEADERS, HEARTBEAT_SECONDS
+from holdfast.http.event_stream import HEADERS, HEARTBEAT_SECONDS, Answers, AnswerStream, never
+from holdfast.http.hang_ups import WaitingClient
+from holdfast.http.server_sent_events import EVENTS, ascii_event
 from holdfast.store import Store
 
 PATH = "/a2a"
 PATHS = (PATH, PATH + "/")
-RETRY_AFTER_SECONDS = "1"
 REPLY_SECONDS = 0.5
+JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
+MAX_BODY = 68 * 1024 * 1024
+"""Room for 50 MiB of files as they are written in JSON."""
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -78,7 +83,7 @@ class A2AServer:
         rested: Rested | None = None,
         posted: Posted | None = None,
     ) -> None:
-        self._tenants = Tenants(
+        self._services = AgentServices(
             store,
             handler,
             agent=agent,
@@ -112,19 +117,19 @@ class A2AServer:
 
     async def start(self, alone: bool) -> None:
         """Say that this server lives, and settle what a dead one left; alone: no other process uses the store."""
-        await self._tenants.start(alone=alone)
+        await self._services.start(alone=alone)
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
         """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
         where they cannot be. Whoever follows is let go."""
         try:
-            await self._tenants.stop(grace_seconds)
+            await self._services.stop(grace_seconds)
         finally:
             self._stopped.set()
 
     def turns_of(self, request: Request) -> Turns:
         """The turns of the tenant that asks."""
-        return self._tenants.turns_of(self._store_of(request))
+        return self._services.turns_of(self._store_of(request))
 
     async def _card(self, request: Request) -> Response:
         return card_answer(request, self._card_for(request, self._form), self._made_at)
@@ -155,9 +160,10 @@ class A2AServer:
         if call.streams:
             return await self._stream(request, call_id, call, follow(turns, call))
         cards = partial(self._card_for, request) if self._described.asks_for_token else None
-        doing = perform(turns, call, cards)
-        result = await (unless_gone(request, doing) if call.operation in READING else doing)
-        return JsonLine(rpc.answer(call_id, result))
+        if call.operation not in READING:
+            return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
+        with WaitingClient(request.receive).watch():
+            return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
 
     async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
         """The stream, once its first item is there: what cannot even begin is told at once."""
@@ -169,6 +175,26 @@ class A2AServer:
             refused=partial(self._until_refused, request) if self._until_refused else never,
             heartbeat_seconds=self._heartbeat_seconds,
         )
+
+
+def check_json(request: Request) -> None:
+    """RpcError unless the request says that its body is JSON."""
+    said = request.headers.getlist("content-type")
+    kinds = {each.partition(";")[0].strip().lower() for each in said}
+    if not kinds or not kinds <= JSON_TYPES:
+        shown = f"{', '.join(said)!r:.80}" if said else "nothing"
+        why = f"Incompatible content types: the Content-Type of a call is application/json, and this one says {shown}"
+        raise RpcError(rpc.CONTENT_TYPE_NOT_SUPPORTED, why, status=415)
+
+
+async def body_of(request: Request) -> bytes:
+    """The whole body, or RpcError as soon as it is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise RpcError(rpc.INVALID_REQUEST, f"Invalid request: more than {MAX_BODY} bytes", status=413)
+    return bytes(body)
 
 
 async def answers(call_id: CallId, wire: Wire, first: News, news: AsyncGenerator[News]) -> Answers:
@@ -195,8 +221,8 @@ def _refusal(error: Exception) -> RpcError:
 def _failure(call_id: CallId, error: RpcError, in_events: bool) -> Response:
     """The error as an answer; `in_events` as the only event of a stream, unless it is one of HTTP as well."""
     if in_events and error.status == 200:
-        return Response(event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
+        return Response(ascii_event(rpc.failure(call_id, error)), headers=HEADERS, media_type=EVENTS)
     response = JsonLine(rpc.failure(call_id, error), error.status)
-    if error.status == 503:
-        response.headers["Retry-After"] = RETRY_AFTER_SECONDS
+    if error.status == UNAVAILABLE:
+        response.headers["Retry-After"] = str(SECONDS_AT_LEAST)
     return response

@@ -12,10 +12,10 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from holdfast.cli.columns import plain
-from holdfast.cli.show import as_json
+from holdfast.cli.output import as_json
 from holdfast.core import HoldfastError
 from holdfast.core.problem import problem
+from holdfast.terminal.text import one_line
 
 NOT_THERE = 1
 CANNOT = 2
@@ -23,17 +23,17 @@ CANNOT = 2
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Refused(HoldfastError):
+class GatewayRefusal(HoldfastError):
     """A gateway's own refusal, as it came."""
 
     def __init__(self, refusal: dict[str, Any]) -> None:
         super().__init__(str(refusal.get("detail", "the gateway refused")), hint=refusal.get("hint"))
-        self.problem = refusal
+        self.problem: dict[str, Any] = refusal
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no such thing, or no longer."""
-        return problem_of(self)["status"] in {404, 410}
+        return self.problem["status"] in {404, 410}
 
 
 class UnusableFile(HoldfastError):
@@ -42,11 +42,6 @@ class UnusableFile(HoldfastError):
     code = "unusable_file"
     status = 400
     hint = "see whether it is there, whether you may read or write it, and whether its disk has room"
-
-
-def problem_of(error: HoldfastError) -> dict[str, Any]:
-    """The problem object of an error, also of one that came from a gateway."""
-    return error.problem if isinstance(error, Refused) else problem(error)
 
 
 def says_errors(command: Command) -> Command:
@@ -73,7 +68,7 @@ def asks(command: Command) -> Command:
     def run(*args: Any, **options: Any) -> Any:
         try:
             return command(*args, **options)
-        except Refused as refused:
+        except GatewayRefusal as refused:
             if not refused.is_missing:
                 raise
             refused.hint = refused.hint or "`holdfast sessions ls` lists the sessions that there are"
@@ -90,15 +85,15 @@ def unusable(error: OSError) -> UnusableFile:
 
 def say(error: HoldfastError) -> None:
     """The error and a hint on stderr."""
-    click.echo(f"error: {plain(error.message)}", err=True)
+    click.echo(f"error: {one_line(error.message)}", err=True)
     context = click.get_current_context(silent=True)
     general = f"see `{context.command_path} --help`" if context else "see `holdfast --help`"
-    click.echo(f"hint: {plain(error.hint or general)}", err=True)
+    click.echo(f"hint: {one_line(error.hint or general)}", err=True)
 
 
 def _end(error: HoldfastError, *, in_json: bool, code: int = CANNOT) -> NoReturn:
     say(error)
     if in_json:
         with suppress(OSError):  # it may be stdout that cannot be written
-            as_json(problem_of(error))
+            as_json(problem(error))
     sys.exit(code)

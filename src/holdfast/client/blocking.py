@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from holdfast.client import entry, leftovers
 from holdfast.client.acting import Acting, Function, logged
@@ -29,10 +29,7 @@ from holdfast.client.spool import Spool
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput, NotFound
-
-GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
-Priority = Literal["low", "medium", "high"]
-AgentEnd = Literal["completed", "failed"]
+from holdfast.core.statuses import COMPLETED, MEDIUM, PENDING, AgentEnd, GoalPriority, GoalStatus
 
 DEFAULT_EVENTS = 200
 SHORTEST_WAIT = 0.5
@@ -193,8 +190,8 @@ class HookAgentBlocking:
         description: str | Mapping[str, Any],
         *,
         goal_id: str | None = None,
-        status: GoalStatus = "pending",
-        priority: Priority = "medium",
+        status: GoalStatus = PENDING,
+        priority: GoalPriority = MEDIUM,
     ) -> str:
         """Add a goal; its id, which is made here if none is given, so that nobody waits for it.
 
@@ -222,7 +219,7 @@ class HookAgentBlocking:
         status: GoalStatus | None = None,
         *,
         description: str | None = None,
-        priority: Priority | None = None,
+        priority: GoalPriority | None = None,
     ) -> None:
         """Change a goal."""
         asked = {"status": status, "description": description, "priority": priority}
@@ -244,7 +241,7 @@ class HookAgentBlocking:
         self._accept(entry.new_agent(self.session_id, key, name, given["type"], given["task"], spawned_at=spawned_at))
         return name
 
-    def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = "completed") -> None:
+    def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = COMPLETED) -> None:
         """Report a sub-agent's end."""
         self._accept(entry.agent_end(self.session_id, self._ids(), agent_id, status=status, result=result))
 

@@ -28,6 +28,7 @@ from holdfast.client.segments import Line, SpoolPlace
 from holdfast.client.service import Acknowledged, Later, Refused, Service
 from holdfast.client.settings import Settings
 from holdfast.client.spool import Spool, Vanished
+from holdfast.core.retry import Backoff
 
 MOST_ENTRIES = 500
 """Entries in one request."""
@@ -319,7 +320,7 @@ class Delivery:
             self._pause(wait, hurry=False)
         else:
             longest = EAGER_WAIT if self._waiters else LONGEST_WAIT
-            self._pause(min(FIRST_WAIT * 2 ** min(self._streak - 1, 10), longest) * (0.5 + self._chance() / 2))
+            self._pause(Backoff(FIRST_WAIT, longest).spread_pause(self._streak, self._chance))
 
     def _pause(self, seconds: float, *, hurry: bool = True) -> None:
         """Wait; shorter if the agent is closed, or if somebody begins to wait for the delivery."""

@@ -14,12 +14,10 @@ from msgspec import Raw, Struct
 from holdfast.core import strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import AGENT_ENDS, GOAL_PRIORITIES, GOAL_STATUSES
 
 MAX_BODY = 16 * 1024 * 1024
 """What a gateway takes in one request."""
-GOAL_STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
-PRIORITIES = ("low", "medium", "high")
-AGENT_ENDS = ("completed", "failed")
 NOT_STATE = ("sessionId", "version", "expectedVersion")
 """Members of a patch that the service takes for something else, or for nothing."""
 LAST_MS = 253_402_300_799_999
@@ -185,7 +183,7 @@ def _check_child(name: str, what: str) -> None:
 def _check_goal(body: Mapping[str, Any]) -> None:
     if not isinstance(body.get("description", ""), str):
         raise InvalidInput("a goal's description must be text")
-    for name, allowed in (("status", GOAL_STATUSES), ("priority", PRIORITIES)):
+    for name, allowed in (("status", GOAL_STATUSES), ("priority", GOAL_PRIORITIES)):
         if name in body:
             _one_of("goal", name, body[name], allowed)
 

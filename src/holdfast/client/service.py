@@ -5,10 +5,8 @@ a refusal is a problem of Holdfast's about the entry itself. All else, whoever s
 up: the entry waits.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -18,6 +16,7 @@ from holdfast.client.errors import ServiceAway, ServiceRefused
 from holdfast.client.settings import Settings
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson, NotFound, SessionGone
+from holdfast.core.retry import asked_pause
 
 if TYPE_CHECKING:
     import httpx2
@@ -172,12 +171,6 @@ def _problem(said: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _wait(answer: "httpx2.Response") -> float | None:
-    """The seconds that Retry-After asks for: a number, or a date."""
-    said = answer.headers.get("Retry-After")
-    if said is None:
-        return None
-    try:
-        seconds = float(said) if said.strip().isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
-    except ValueError:
-        return None
-    return min(max(seconds, 0.0), LONGEST_WAIT)
+    """The seconds that Retry-After asks for, if that is not too long."""
+    seconds = asked_pause(answer.headers.get("Retry-After"))
+    return None if seconds is None else min(seconds, LONGEST_WAIT)

@@ -17,8 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import address_in, is_loopback
-from holdfast.http.answers import problem_answer
-from holdfast.http.upgrades import refuse_upgrade
+from holdfast.http.answers import problem_answer, refuse_upgrade
 
 SITE = re.compile(rb"(?:\[([0-9a-f:.]+)\]|([a-z0-9_-]+(?:\.[a-z0-9_-]+)*))(?::([0-9]{1,5}))?", re.I)
 PORTS = {b"http": 80, b"https": 443}

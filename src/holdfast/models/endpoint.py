@@ -3,15 +3,15 @@
 It keeps no connection between calls, so one endpoint serves any number of event loops and needs no closing.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from holdfast.core import strict_json
+from holdfast.core.retry import asked_pause
+from holdfast.http.server_sent_events import EVENTS, EventReader, LineTooLong
 from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelRefused, ModelUnreachable
 from holdfast.models.retries import BUSY
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
-
-EVENTS = "text/event-stream"
-LONGEST_LINE = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,13 @@ class Endpoint:
             if not kind.startswith(EVENTS):
                 start = (await response.aread())[:200].decode(errors="replace")
                 raise ModelAnswerUnreadable(f"not a stream of events but {kind or 'something'}: {start}")
-            events = _Events()
+            events = EventReader()
             async for chunk in response.aiter_bytes():
-                for data in events.feed(chunk):
+                try:
+                    found = list(events.feed(chunk))
+                except LineTooLong as error:
+                    raise ModelAnswerUnreadable(str(error)) from None
+                for data in found:
                     yield data
 
     def cut(self) -> ModelUnreachable:
@@ -81,42 +82,8 @@ class Endpoint:
         return httpx2.create_ssl_context()
 
 
-class _Events:
-    """Server-sent events out of the bytes that carry them.
-
-    By hand: a line ends at a line feed only, while U+2028 and its like may stand in the JSON of an event.
-    """
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._data: list[bytes] = []
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The data of the events that are complete with this."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > LONGEST_LINE:
-            raise ModelAnswerUnreadable(f"a line of more than {LONGEST_LINE} bytes in a stream of events")
-        for line in map(bytes.rstrip, lines):
-            if line.startswith(b"data:"):
-                self._data.append(line[5:].lstrip())
-            elif not line and self._data:
-                yield b"\n".join(self._data)
-                self._data = []
-
-
 def _refusal(response: "httpx2.Response") -> ModelBusy | ModelRefused:
     said = f"the model's endpoint answered {response.status_code}: {response.text[:500]}"
-    status, seconds = response.status_code, _seconds(response.headers.get("retry-after", ""))
+    status, seconds = response.status_code, asked_pause(response.headers.get("retry-after"))
     kind = ModelBusy if status in BUSY else ModelRefused
-    return kind(said, model_status=status, retry_after=seconds)
-
-
-def _seconds(retry_after: str) -> int | None:
-    """What a Retry-After header asks for, in seconds or as a date; None if it says neither."""
-    if retry_after.isascii() and retry_after.isdigit():
-        return int(retry_after)
-    try:
-        date = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    return max(0, round((date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()))
+    return kind(said, model_status=status, retry_after=None if seconds is None else round(seconds))

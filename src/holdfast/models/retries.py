@@ -5,13 +5,13 @@ answers would run into one.
 """
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
+from holdfast.core.retry import Backoff
 from holdfast.models.errors import ModelBusy, ModelError, ModelUnreachable
 
 OVERLOADED = 529
@@ -36,8 +36,7 @@ class Retries:
         asked = error.details.get("retry_after")
         if asked is not None:
             return float(asked) if asked <= self.longest_pause else None
-        longest = min(self.first_pause * 2.0 ** (tried - 1), self.longest_pause)
-        return longest * random.uniform(0.5, 1.0)
+        return Backoff(self.first_pause, self.longest_pause).spread_pause(tried)
 
     async def complete(self, attempt: Callable[[], Awaitable[Item]]) -> Item:
         """The result of the first attempt that has one; the last one's error."""

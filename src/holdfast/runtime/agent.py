@@ -10,8 +10,8 @@ from contextlib import aclosing
 from typing import Any, ClassVar
 
 from holdfast.a2a import Handler, Turn
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import HoldfastError
+from holdfast.core.retry import until_written
 from holdfast.models import Backend, CompletionResponse, Message, ModelUnreachable, Role
 from holdfast.models.usage import CACHE_READ
 from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trimmed

@@ -16,8 +16,8 @@ from holdfast.a2a import DataPart, FilePart, Part, PastMessage, Turn
 from holdfast.a2a import Role as Speaker
 from holdfast.a2a.turns.conversation import MARK, older, summary_message
 from holdfast.a2a.turns.records import part_record
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import strict_json
+from holdfast.core.retry import until_written
 from holdfast.models import Message, Role
 from holdfast.runtime.facts import MAX_SENTENCE, newest, stated
 from holdfast.runtime.prompt import prompt, tokens

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import msgspec
 
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
+from holdfast.core.retry import until_written
 from holdfast.models import Tool
 from holdfast.runtime.tools import Desk, ToolUse, declare
 from holdfast.store import Memory, Store

@@ -14,6 +14,8 @@ from holdfast.store.log.prepare import Prepared
 from holdfast.store.text.tokenizer import Query
 
 Row = tuple[Any, ...]
+Seen = tuple[str, int]
+"""A history of a database server: the cluster's name, and a number that is larger for a later one."""
 
 READ_SECONDS = 5.0
 """How long a read may last: it keeps the database from tidying up behind it."""
@@ -271,6 +273,10 @@ class Engine(Protocol):
 
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new or empty file; blocks, and tells how far it is."""
+        ...
+
+    def seen(self) -> Seen | None:
+        """The newest history of the server that this process knows of; None if the store has no server."""
         ...
 
     def figures(self) -> dict[str, Any]:

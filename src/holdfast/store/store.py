@@ -9,7 +9,7 @@ from holdfast.core.errors import HoldfastError, InvalidInput
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.attachments.sweep import sweep_step
-from holdfast.store.engine import Engine, Tx
+from holdfast.store.engine import Engine, Seen, Tx
 from holdfast.store.feed.commit_versions import Moments
 from holdfast.store.feed.feed import Feed
 from holdfast.store.lanes.chores import Chore
@@ -330,17 +330,19 @@ async def open_store(
     read_only: bool = False,
     max_state: int = MAX_STATE,
     claim: Claim | None = None,
+    seen: Seen | None = None,
 ) -> Store:
     """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
 
     `max_state` is how many bytes a session's state may have. With a `claim`, as the one server of a SQLite store:
-    StoreInUse if it has another.
+    StoreInUse if it has another. With what another process has `seen` of the database server (`store.engine.seen()`):
+    EngineRefused if only an older history of it is there.
     """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only, claim=claim)
+        engine = open_engine(url, clock, read_only=read_only, claim=claim, seen=seen)
         chores = (*CHORES, index_chore(engine.text), *engine.chores)
         return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
 

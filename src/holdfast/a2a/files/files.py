@@ -16,8 +16,8 @@ from typing import TypeGuard
 from holdfast.a2a.files.file_names import ANY_BYTES, media_type_of, shown_name
 from holdfast.a2a.files.references import is_remote, names_in_workspace
 from holdfast.a2a.handler import Attachment
-from holdfast.a2a.protocol.rpc import INVALID_PARAMS, RpcError
-from holdfast.a2a.protocol.wire import FilePart, Part
+from holdfast.a2a.protocol.rpc import RpcError, invalid_params
+from holdfast.a2a.protocol.wire import Artifact, ArtifactUpdate, FilePart, Message, News, Part, StatusUpdate, TaskView
 from holdfast.core import HoldfastError
 from holdfast.core.confined_files import read_file, size_of
 from holdfast.core.errors import InvalidInput
@@ -113,7 +113,7 @@ class Files:
         except HoldfastError as error:
             if error.status >= 500:
                 raise
-            raise RpcError(INVALID_PARAMS, f"Invalid params: {error.message}") from None
+            raise invalid_params(error.message) from None
         came_as = part.filename or (names_in_workspace(part.url)[-1] if part.url is not None else None)
         name = shown_name(came_as, part.media_type)
         media_type = part.media_type or media_type_of(name)
@@ -130,6 +130,38 @@ class Files:
 
     async def _read(self, digest: str) -> bytes:
         return b"".join([piece async for piece in self._store.attachments.read(digest)])
+
+
+async def shown(files: Files, item: News) -> News:
+    """An item of news with its files."""
+    match item:
+        case Message():
+            return await shown_message(files, item)
+        case TaskView():
+            return await shown_task(files, item)
+        case StatusUpdate():
+            return replace(item, message=item.message and await shown_message(files, item.message))
+        case ArtifactUpdate():
+            return replace(item, artifact=await _artifact(files, item.artifact))
+
+
+async def shown_message(files: Files, message: Message) -> Message:
+    """A message with its files."""
+    return replace(message, parts=await files.show(message.parts))
+
+
+async def shown_task(files: Files, task: TaskView) -> TaskView:
+    """A task with the files of its artifacts and messages."""
+    return replace(
+        task,
+        message=task.message and await shown_message(files, task.message),
+        artifacts=tuple([await _artifact(files, artifact) for artifact in task.artifacts]),
+        history=tuple([await shown_message(files, message) for message in task.history]),
+    )
+
+
+async def _artifact(files: Files, artifact: Artifact) -> Artifact:
+    return replace(artifact, parts=await files.show(artifact.parts))
 
 
 def _is_ours(part: Part) -> TypeGuard[FilePart]:
@@ -157,4 +189,4 @@ def _check_size(size: int, most: int, what: str) -> None:
 
 
 def _refused(number: int, error: HoldfastError) -> RpcError:
-    return RpcError(INVALID_PARAMS, f"Invalid params: {error.message} - at `$.message.parts[{number}]`")
+    return invalid_params(f"{error.message} - at `$.message.parts[{number}]`")

@@ -2,10 +2,18 @@
 
 Strictly of version 1.0 unless asked otherwise: older clients look for members that a strict reader of 1.0 takes for
 mistakes, so a card that both can read is a choice. An extended card is offered only where callers say who they are.
+Clients keep the card for a while, and after that only ask whether it is still the same.
 """
 
+import hashlib
 from dataclasses import dataclass
+from email.utils import formatdate, parsedate_to_datetime
 from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.http.answers import JsonLine
 
 Form = Literal["1.0", "0.3", "both"]
 
@@ -13,6 +21,7 @@ INPUT = ["text/plain", "application/json", "*/*"]
 OUTPUT = ["text/plain", "application/json"]
 JSON_RPC = "JSONRPC"
 TOKEN = "bearer"
+MAX_AGE_SECONDS = 300
 DESCRIPTION = "An agent whose conversations survive: sessions are durable, turns run once and in order."
 
 
@@ -62,3 +71,28 @@ def agent_card(agent: Described, url: str, form: Form = "1.0") -> dict[str, Any]
     if agent.asks_for_token:
         card["securitySchemes"] = {TOKEN: scheme}
     return card
+
+
+def card_answer(request: Request, card: dict[str, Any], changed_at: float) -> Response:
+    """The card, or 304 if the client has it; `changed_at` is the epoch second from which on it has been so."""
+    answer = JsonLine(card)
+    answer.headers["ETag"] = tag = f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
+    answer.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
+    answer.headers["Last-Modified"] = formatdate(changed_at, usegmt=True)
+    if not _has_it(request, tag, changed_at):
+        return answer
+    kept = {name: answer.headers[name] for name in ("ETag", "Cache-Control", "Last-Modified")}
+    return Response(status_code=304, headers=kept)
+
+
+def _has_it(request: Request, tag: str, changed_at: float) -> bool:
+    """Whether the client has what has this tag; the date counts only where no tags are named."""
+    tags = request.headers.getlist("if-none-match")
+    if tags:
+        named = {each.strip().removeprefix("W/") for each in ",".join(tags).split(",")}
+        return not named.isdisjoint({tag, "*"})
+    try:
+        since = parsedate_to_datetime(request.headers.get("if-modified-since", ""))
+        return since.timestamp() >= int(changed_at)
+    except (ValueError, OverflowError):
+        return False

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.inspect import AnyType, IntType, ListType, StrType, StructType, Type, UnionType, type_info
 
-from holdfast.a2a.protocol.rpc import INVALID_PARAMS, RpcError
+from holdfast.a2a.protocol.rpc import invalid_params
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
 _CAPITAL = re.compile(r"(?=[A-Z])")
@@ -80,7 +80,7 @@ def _object(value: dict[str, Any], members: _Members, text_numbers: bool) -> dic
             found[name] = item
             continue
         if own in written:
-            raise _invalid(f"`{own}` comes twice, as `{written[own]}` and as `{name}`")
+            raise invalid_params(f"`{own}` comes twice, as `{written[own]}` and as `{name}`")
         written[own] = name
         found[own] = _read(item, members.kinds[own], text_numbers)
     return found
@@ -91,7 +91,7 @@ def _check_spelling(name: str, members: _Members) -> None:
         return
     meant = next((members.slips[slip] for slip in _slips(_letters(name)) if slip in members.slips), None)
     if meant is not None:
-        raise _invalid(f"`{name}` is misspelt: `{meant}` is meant")
+        raise invalid_params(f"`{name}` is misspelt: `{meant}` is meant")
 
 
 @cache
@@ -124,7 +124,3 @@ def _whole(value: Any, text_numbers: bool) -> Any:
     if text_numbers and isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _invalid(why: str) -> RpcError:
-    return RpcError(INVALID_PARAMS, f"Invalid params: {why}")

@@ -62,6 +62,16 @@ class RpcError(Exception):
         return body
 
 
+def invalid_params(why: str) -> RpcError:
+    """The answer to params that a method does not take."""
+    return RpcError(INVALID_PARAMS, f"Invalid params: {why}")
+
+
+def task_not_found(task_id: str) -> RpcError:
+    """The answer about a task that the caller has none of."""
+    return RpcError(TASK_NOT_FOUND, "Task not found", taskId=task_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request; without an id nobody could tell what an answer is to."""
@@ -110,14 +120,14 @@ def call_in(value: Any) -> Call:
         raise RpcError(INVALID_REQUEST, 'Invalid request: "method" must be text')
     params = value.get("params", {})
     if not isinstance(params, dict):
-        raise RpcError(INVALID_PARAMS, 'Invalid params: "params" must be a JSON object')
+        raise invalid_params('"params" must be a JSON object')
     return Call(id_of(value), method, params, "id" in value)
 
 
 def refusal(error: HoldfastError) -> RpcError:
     """One of our own errors as a client of A2A sees it."""
     if error.status < 500:
-        return RpcError(INVALID_PARAMS, f"Invalid params: {error.message}")
+        return invalid_params(error.message)
     said = f"{error.message} ({error.hint})" if error.hint else error.message
     return RpcError(INTERNAL_ERROR, f"Internal error: {said}", status=error.status)
 

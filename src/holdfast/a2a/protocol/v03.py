@@ -1,11 +1,28 @@
-"""A2A 0.3 on the wire: a `kind` in every object, states in small letters, a result that is the bare task."""
+"""A2A 0.3 on the wire: a `kind` in every object, states in small letters, a result that is the bare task.
 
-from typing import Any
+Data of this version is an object: any other value is in one, under `value`, and the part's metadata says so.
+"""
 
-from holdfast.a2a.protocol.shapes import without_none
-from holdfast.a2a.protocol.v03_requests import BOXED, VERSION, push_request, push_set, send_request, task_request
+from typing import Any, Literal
+
+import msgspec
+
+from holdfast.a2a.protocol.documents import Documents, push_members, without_none
+from holdfast.a2a.protocol.rpc import invalid_params
+from holdfast.a2a.protocol.shapes import (
+    ConfigurationShape,
+    MessageShape,
+    Name,
+    PushShape,
+    TaskShape,
+    check_media_type,
+    envelope_in,
+    message_in,
+    push_in,
+    push_request_in,
+    read,
+)
 from holdfast.a2a.protocol.wire import (
-    Artifact,
     ArtifactUpdate,
     DataPart,
     FilePart,
@@ -14,31 +31,18 @@ from holdfast.a2a.protocol.wire import (
     Operation,
     Part,
     PushConfig,
+    PushRequest,
+    Role,
+    SendRequest,
     Sent,
     StatusUpdate,
+    TaskRequest,
     TaskView,
     TextPart,
 )
-from holdfast.core.clock import to_iso
+from holdfast.core import TaskState
 
-__all__ = [
-    "NOTHING",
-    "OPERATIONS",
-    "VERSION",
-    "artifact",
-    "message",
-    "news",
-    "part",
-    "push_config",
-    "push_configs",
-    "push_request",
-    "push_set",
-    "pushed",
-    "send_request",
-    "sent",
-    "task",
-    "task_request",
-]
+VERSION = "0.3"
 
 OPERATIONS = {
     "message/send": Operation.SEND,
@@ -56,6 +60,100 @@ OPERATIONS = {
 NOTHING = None
 """The result of what has none."""
 
+BOXED = "data_part_compat"
+"""What the metadata of a part says whose data is no object."""
+
+
+class _Text(msgspec.Struct, tag_field="kind", tag="text"):
+    text: str
+    metadata: dict[str, Any] | None = None
+
+
+class _Data(msgspec.Struct, tag_field="kind", tag="data"):
+    data: dict[str, Any]
+    metadata: dict[str, Any] | None = None
+
+
+class _Contents(msgspec.Struct):
+    bytes: str | None = None
+    uri: str | None = None
+    name: str | None = None
+    mimeType: str | None = None  # noqa: N815
+
+
+class _File(msgspec.Struct, tag_field="kind", tag="file"):
+    file: _Contents
+    metadata: dict[str, Any] | None = None
+
+
+class _Message(MessageShape, kw_only=True):
+    role: Literal["user"]
+    parts: list[_Text | _Data | _File]
+    kind: Literal["message"] = "message"
+
+
+class _Authentication(msgspec.Struct):
+    schemes: list[str] | None = None
+    credentials: str | None = None
+
+
+class _Push(PushShape, kw_only=True):
+    authentication: _Authentication | None = None
+
+
+class _PushOfTask(msgspec.Struct, rename="camel"):
+    task_id: Name
+    push_notification_config: _Push
+
+
+class _PushQuestion(msgspec.Struct, rename="camel"):
+    id: Name
+    push_notification_config_id: str | None = None
+
+
+class _Configuration(ConfigurationShape, kw_only=True):
+    blocking: bool | None = None
+    push_notification_config: _Push | None = None
+
+
+class _Send(msgspec.Struct):
+    message: _Message
+    configuration: _Configuration | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def send_request(params: dict[str, Any]) -> SendRequest:
+    """The params of `message/send` and `message/stream`."""
+    asked = read(params, _Send)
+    configuration = asked.configuration or _Configuration()
+    push = configuration.push_notification_config
+    parts = tuple(_part_in(piece) for piece in asked.message.parts)
+    return SendRequest(
+        message_in(asked.message, parts, envelope_in(asked.metadata, configuration)),
+        configuration.blocking is not False,
+        configuration.history_length,
+        None if push is None else _push(push),
+    )
+
+
+def task_request(params: dict[str, Any]) -> TaskRequest:
+    """The params of `tasks/get`, `tasks/cancel` and `tasks/resubscribe`, which ends as the stream does that it
+    resumes: when the task rests."""
+    asked = read(params, TaskShape)
+    return TaskRequest(asked.id, asked.history_length, to_its_end=False)
+
+
+def push_set(params: dict[str, Any]) -> tuple[str, PushConfig]:
+    """The params of `tasks/pushNotificationConfig/set`: a task's id, and where its news are to go."""
+    asked = read(params, _PushOfTask)
+    return asked.task_id, _push(asked.push_notification_config)
+
+
+def push_request(params: dict[str, Any]) -> PushRequest:
+    """The params of the other methods about push notifications."""
+    asked = read(params, _PushQuestion)
+    return push_request_in(asked.id, asked.push_notification_config_id)
+
 
 def sent(item: Sent) -> dict[str, Any]:
     """The result of `message/send`."""
@@ -70,10 +168,11 @@ def news(item: News) -> dict[str, Any]:
         case Message():
             return message(item)
         case StatusUpdate():
-            return _about(item, "status-update") | {"status": _status(item), "final": item.final}
+            update = _documents.update(item, "status-update")
+            return update | {"status": _documents.status(item), "final": item.final}
         case ArtifactUpdate():
             members = {"artifact": artifact(item.artifact), "append": item.append, "lastChunk": item.last_chunk}
-            return _about(item, "artifact-update") | members
+            return _documents.update(item, "artifact-update") | members
 
 
 def pushed(item: News, view: TaskView) -> dict[str, Any]:
@@ -81,56 +180,15 @@ def pushed(item: News, view: TaskView) -> dict[str, Any]:
     return task(view)
 
 
-def task(view: TaskView) -> dict[str, Any]:
-    """A task."""
-    document: dict[str, Any] = {"kind": "task", "id": view.task_id, "contextId": view.context_id}
-    document["status"] = _status(view)
-    if view.artifacts:
-        document["artifacts"] = [artifact(item) for item in view.artifacts]
-    if view.history:
-        document["history"] = [message(item) for item in view.history]
-    return document
-
-
 def push_config(task_id: str, config: PushConfig) -> dict[str, Any]:
     """Where a task's news are posted."""
-    document: dict[str, Any] = {"id": config.config_id or task_id, "url": config.url, "token": config.token}
-    if config.scheme is not None:
-        document["authentication"] = without_none({"schemes": [config.scheme], "credentials": config.credentials})
-    return {"taskId": task_id, "pushNotificationConfig": without_none(document)}
+    members = push_members(task_id, config, {"schemes": [config.scheme]})
+    return {"taskId": task_id, "pushNotificationConfig": members}
 
 
 def push_configs(task_id: str, configs: list[PushConfig]) -> list[dict[str, Any]]:
     """The result of `tasks/pushNotificationConfig/list`."""
     return [push_config(task_id, config) for config in configs]
-
-
-def message(item: Message) -> dict[str, Any]:
-    """A message."""
-    document: dict[str, Any] = {
-        "kind": "message",
-        "messageId": item.message_id,
-        "role": item.role.value,
-        "contextId": item.context_id,
-        "taskId": item.task_id,
-        "parts": [part(piece) for piece in item.parts],
-        "referenceTaskIds": list(item.reference_task_ids) or None,
-        "metadata": item.metadata,
-        "extensions": list(item.extensions) or None,
-    }
-    return without_none(document)
-
-
-def artifact(item: Artifact) -> dict[str, Any]:
-    """An artifact."""
-    document: dict[str, Any] = {
-        "artifactId": item.artifact_id,
-        "name": item.name,
-        "description": item.description,
-        "parts": [part(piece) for piece in item.parts],
-        "metadata": item.metadata,
-    }
-    return without_none(document)
 
 
 def part(piece: Part) -> dict[str, Any]:
@@ -156,10 +214,29 @@ def part(piece: Part) -> dict[str, Any]:
     return document if metadata is None else document | {"metadata": metadata}
 
 
-def _about(item: StatusUpdate | ArtifactUpdate, kind: str) -> dict[str, Any]:
-    return {"kind": kind, "taskId": item.task_id, "contextId": item.context_id}
+_documents = Documents(
+    part, {role: role.value for role in Role}, {state: state.value for state in TaskState}, kinds=True
+)
+task, message, artifact = _documents.task, _documents.message, _documents.artifact
 
 
-def _status(item: TaskView | StatusUpdate) -> dict[str, Any]:
-    status: dict[str, Any] = {"state": item.state.value, "timestamp": to_iso(item.updated_at)}
-    return status if item.message is None else status | {"message": message(item.message)}
+def _part_in(asked: _Text | _Data | _File) -> Part:
+    match asked:
+        case _Text():
+            return TextPart(asked.text, asked.metadata)
+        case _Data(data={"value": value}, metadata={"data_part_compat": True}):
+            rest = {name: kept for name, kept in (asked.metadata or {}).items() if name != BOXED}
+            return DataPart(value, rest or None)
+        case _Data():
+            return DataPart(asked.data, asked.metadata)
+        case _File(file=file):
+            if (file.bytes is None) == (file.uri is None):
+                raise invalid_params("a file has either bytes or a uri")
+            check_media_type(file.mimeType)
+            return FilePart(file.bytes, file.uri, file.name, file.mimeType or None, asked.metadata)
+
+
+def _push(asked: _Push) -> PushConfig:
+    authentication = asked.authentication or _Authentication()
+    schemes = authentication.schemes or [""]
+    return push_in(asked, schemes[0], authentication.credentials, VERSION)

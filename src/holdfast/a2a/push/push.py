@@ -17,8 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from holdfast.a2a.files.files import Files
-from holdfast.a2a.files.inline_files import shown, shown_task
+from holdfast.a2a.files.files import Files, shown, shown_task
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.versions import WIRES
@@ -26,10 +25,10 @@ from holdfast.a2a.protocol.wire import News, PushConfig, PushRequest, TaskView
 from holdfast.a2a.push.push_sender import Poster
 from holdfast.a2a.push.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.retry_writes import PASSING, until_written
 from holdfast.a2a.turns.task_updates import changes
 from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
+from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
 from holdfast.store.tasks import PendingPost, StoredPushConfig
 
@@ -60,7 +59,7 @@ class PushConfigs:
         """RpcError or RefusedUrl if news cannot be posted there, as far as that can be told now."""
         _check_headers(config)
         with contextlib.suppress(NoAddress):
-            await self._guard.check(config.url)
+            await self._guard.check(config.url, self._store.tenant)
 
     async def keep(self, task_id: str, config: PushConfig, poster: str) -> bool:
         """Have the news of a task posted, also those that there are already; False if the place is known."""
@@ -249,7 +248,7 @@ class Push:
         if self._files is not None:
             task, news = await shown_task(self._files, task), await shown(self._files, news)
         body = strict_json.encode(WIRES[config.version].pushed(news, task))
-        taken = await self._poster.post(config, body)
+        taken = await self._poster.post(config, body, self._store.tenant)
         self._posted(taken)
         if not taken:
             while len(box.waiting) > 1:
@@ -284,4 +283,4 @@ def _check_headers(config: PushConfig) -> None:
         ("credentials", config.credentials, VISIBLE),
     ):
         if text is not None and (len(text) > MAX_SECRET or not shape.match(text)):
-            raise RpcError(rpc.INVALID_PARAMS, f"Invalid params: the {what} of a push config must be plain ASCII")
+            raise rpc.invalid_params(f"the {what} of a push config must be plain ASCII")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from holdfast.a2a.protocol import v03, v10
 from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard
+from holdfast.core.retry import Backoff
 from holdfast.store.tasks import StoredPushConfig
 
 if TYPE_CHECKING:
     import ssl
 
 TRIES = 8
-FIRST_PAUSE = 0.5
+POSTS = Backoff(0.5)
 TRY_SECONDS = 10.0
 ASLEEP_SECONDS = 1.5 * TRY_SECONDS
 """A try that took longer than this was not tried: this process stood still."""
@@ -33,42 +34,38 @@ class Poster:
     """Posts JSON to where a configuration says. It keeps no connection between posts: one that was made for a name must
     never be used for another at the same address."""
 
-    def __init__(
-        self, guard: UrlGuard, *, first_pause: float = FIRST_PAUSE, tls: "ssl.SSLContext | None" = None
-    ) -> None:
+    def __init__(self, guard: UrlGuard, *, backoff: Backoff = POSTS, tls: "ssl.SSLContext | None" = None) -> None:
         self._guard = guard
-        self._first_pause = first_pause
+        self._backoff = backoff
         self._given_tls = tls
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def post(self, config: StoredPushConfig, body: bytes) -> bool:
-        """Whether it was taken; if not, a warning says why."""
-        pause = self._first_pause
+    async def post(self, config: StoredPushConfig, body: bytes, tenant: str) -> bool:
+        """Whether a tenant's news were taken; if not, a warning says why."""
         number = 1
         while True:
             async with self._slots:
                 began = time.monotonic()
-                refusal, passing = await self._try(config, body, number)
+                refusal, passing = await self._try(config, body, tenant, number)
             if refusal is None:
                 return True
             if passing and time.monotonic() - began > ASLEEP_SECONDS:
                 continue
             if not passing or number == TRIES:
                 break
-            await asyncio.sleep(pause)
-            pause *= 2
+            await asyncio.sleep(self._backoff.pause(number))
             number += 1
         log.warning("news of task %s were not taken after %d tries: %s", config.task_id, number, refusal)
         return False
 
-    async def _try(self, config: StoredPushConfig, body: bytes, number: int) -> tuple[str | None, bool]:
+    async def _try(self, config: StoredPushConfig, body: bytes, tenant: str, number: int) -> tuple[str | None, bool]:
         """Why it was not taken, None if it was; and whether trying again may help."""
         import httpx2
 
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 tls = await asyncio.to_thread(lambda: self._tls)
-                target = await self._guard.check(config.url)
+                target = await self._guard.check(config.url, tenant)
                 address = target.addresses[(number - 1) % len(target.addresses)]
                 async with (
                     httpx2.AsyncClient(verify=tls, trust_env=False, timeout=TRY_SECONDS) as client,

@@ -15,9 +15,9 @@ from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import Message
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.keys import delivery_key, first_message_digest, key_after, session_key, task_prefix
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import IdSource, NewEvent, Task, types
 from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
+from holdfast.core.retry import until_written
 from holdfast.store import Store
 from holdfast.store.tasks import TaskStart
 
@@ -100,7 +100,7 @@ class Acceptance:
             return await self._begin(session_id, offer) if followed is None else await self._go_on(followed, offer)
         except SessionGone:
             if followed is not None:
-                raise RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=followed.task_id) from None
+                raise rpc.task_not_found(followed.task_id) from None
             return await self.accept(replace(offer, session_id=None))
 
     def _placed(self, message: Message, followed: Task | None) -> Message:
@@ -108,7 +108,7 @@ class Acceptance:
         if followed is None:
             return message
         if message.context_id not in (None, followed.context_id):
-            raise RpcError(rpc.INVALID_PARAMS, "Invalid params: the task belongs to another context")
+            raise rpc.invalid_params("the task belongs to another context")
         return replace(message, context_id=followed.context_id)
 
     async def _routed(self, key: str) -> str | None:
@@ -137,7 +137,7 @@ class Acceptance:
         try:
             routes = await self._store.keys.of_session(task.session_id)
         except SessionGone:
-            raise RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task.task_id) from None
+            raise rpc.task_not_found(task.task_id) from None
         return all(route.ended_at is not None for route in routes)
 
     async def _go_on(self, followed: Task, offer: Offer) -> Accepted:

@@ -1,23 +1,25 @@
-"""The turns of each tenant: tenants share nothing, workspaces included."""
+"""Where one agent's services are put together: the queue of its turns, the turns of each tenant, and the recovery.
+
+Each is handed what it uses, and nobody is called back: the recovery uses the turns, the turns use the queue.
+"""
 
 import asyncio
 from pathlib import Path
 
-from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.push.push import Posted, Push, PushConfigs
+from holdfast.a2a.push.push import Posted
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.recovery import Recovery
-from holdfast.a2a.turns.runner import TurnRunner
+from holdfast.a2a.turns.tenant_turns import AgentSettings, TenantTurns
 from holdfast.a2a.turns.turn_queue import TurnQueue
 from holdfast.a2a.turns.turns import Rested, Turns
 from holdfast.core import TimeOrderedIds
 from holdfast.store import Store
 
 
-class Tenants:
-    """One agent's turns in a store, for every tenant that comes; `resume` says that a turn that a process died in may
-    be begun again, `reply_seconds` how long a stream waits for a plain reply before it shows a task."""
+class AgentServices:
+    """One agent's services over a store, for every tenant that comes, from their start to their stop; what is said of
+    the agent is explained at `AgentSettings`."""
 
     def __init__(
         self,
@@ -32,19 +34,28 @@ class Tenants:
         rested: Rested | None = None,
         posted: Posted | None = None,
     ) -> None:
-        self._ids = TimeOrderedIds()
-        self._owner = f"a2a-{self._ids()}"
-        self._queue = TurnQueue()
-        self._handler = handler
-        self._agent = agent
-        self._workspace = workspace
-        self._reply_seconds = reply_seconds
-        self._guard = guard
-        self._resume = resume
-        self._rested = rested
-        self._posted = posted
-        self._turns = {store.tenant: self._turns_in(store, workspace)}
-        self._recovery = Recovery(store, self._queue, self.turns_of, owner=self._owner, resume=resume, ids=self._ids)
+        ids = TimeOrderedIds()
+        queue = TurnQueue()
+        self.owner = f"a2a-{ids()}"
+        """This process as the store knows it."""
+        settings = AgentSettings(
+            handler,
+            agent,
+            workspace,
+            resume,
+            reply_seconds,
+            guard,
+            owner=self.owner,
+            ids=ids,
+            rested=rested,
+            posted=posted,
+        )
+        self._turns = TenantTurns(store, queue, settings)
+        self._recovery = Recovery(store, queue, self._turns, owner=self.owner, resume=resume, ids=ids)
+
+    def turns_of(self, store: Store) -> Turns:
+        """The turns of a tenant, by its view of the store."""
+        return self._turns.of(store)
 
     async def start(self, *, alone: bool) -> None:
         """Say that this process lives, and settle what a dead one left; alone: no other process uses the store."""
@@ -54,39 +65,5 @@ class Tenants:
         """Accept and begin no new turn; running ones get the grace, then are left to be resumed, or fail with a reason
         where they cannot be."""
         self._recovery.adopt_no_more()
-        await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.values()))
+        await asyncio.gather(*(turns.stop(grace_seconds) for turns in self._turns.all()))
         await self._recovery.stop()
-
-    def turns_of(self, store: Store) -> Turns:
-        """The turns of a tenant, by its view of the store."""
-        found = self._turns.get(store.tenant)
-        if found is None:
-            workspace = self._workspace.with_name(f"{self._workspace.name}-{store.tenant}")
-            workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = self._turns[store.tenant] = self._turns_in(store, workspace)
-        return found
-
-    def _turns_in(self, store: Store, workspace: Path) -> Turns:
-        files = Files(store, workspace)
-        runner = TurnRunner(
-            store,
-            self._handler,
-            self._queue,
-            owner=self._owner,
-            workspace=workspace,
-            files=files,
-            resume=self._resume,
-            ids=self._ids,
-        )
-        return Turns(
-            store,
-            runner,
-            files=files,
-            push=Push(store, self._guard, files=files, owner=self._owner, posted=self._posted),
-            configs=PushConfigs(store, self._guard),
-            agent=self._agent,
-            owner=self._owner,
-            reply_seconds=self._reply_seconds,
-            ids=self._ids,
-            rested=self._rested,
-        )

@@ -8,9 +8,10 @@ from typing import Any
 
 from holdfast.a2a.protocol.wire import Artifact, Message, Part, Role, TextPart
 from holdfast.a2a.turns.records import AT_REST, NO_STATUS, artifact_change, message_record
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import IdSource, Lease, NewEvent, Task, TaskState, types
 from holdfast.core.errors import StaleState, TaskEnded
+from holdfast.core.retry import until_written
+from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
 from holdfast.store.tasks import WAITING, waiting
 
@@ -74,7 +75,7 @@ async def record(
     ending: Ending,
     lease: Lease,
     *,
-    session_status: str | None = None,
+    session_status: SessionStatus | None = None,
     owned_by: str | None = None,
 ) -> Task:
     """Write the rest in one transaction, and how it leaves the session, if that is given; the task as it then stands,

@@ -2,22 +2,33 @@
 
 Text is told as it comes and recorded at the end, as one artifact. Artifacts and statuses are recorded one by one, and
 told once they are durable. A reply, a question back or a refusal ends the turn: the handler is not heard any further.
+While a turn runs, its text is kept now and then, for those who ask elsewhere or after its process has died.
 """
 
+import asyncio
+import logging
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Handler, InputRequired, Output, Rejected, Reply, Status, Turn
-from holdfast.a2a.protocol.wire import Artifact, Message, Part, TextPart
+from holdfast.a2a.protocol.wire import Artifact, Message, Part, TextPart, text_of
+from holdfast.a2a.turns import records
 from holdfast.a2a.turns.endings import Ending, answered, asked_back, rejected, replied, spoken
 from holdfast.a2a.turns.records import artifact_change, message_record
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.a2a.turns.task_updates import Channel
-from holdfast.core import IdSource, NewEvent, TaskState, types
+from holdfast.core import HoldfastError, IdSource, Lease, NewEvent, Task, TaskState, types
+from holdfast.core.retry import until_written
+from holdfast.store import Store
+from holdfast.store.tasks import TaskText
 
 OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
+
+KEEP_SECONDS = 0.9
+"""Between what is kept: with the time that keeping takes, what a kill leaves is a second old at most."""
+
+log = logging.getLogger("holdfast.a2a")
 
 
 class Outputs:
@@ -88,3 +99,26 @@ class Outputs:
                 )
             )
         )
+
+
+async def keep_text(store: Store, channel: Channel, lease: Lease) -> None:
+    """Keep what a turn has said, while it says more; for ever."""
+    kept: Artifact | None = None
+    while True:
+        await asyncio.sleep(KEEP_SECONDS)
+        text = channel.text
+        if text is None or text == kept:
+            continue
+        try:
+            await store.task_texts.put(channel.task, TaskText(text.artifact_id, text_of(text.parts)), lease=lease)
+            kept = text
+        except HoldfastError as error:
+            log.warning("what task %s has said so far is not kept: %s", channel.task.task_id, error)
+
+
+async def kept_text(store: Store, task: Task) -> Artifact | None:
+    """What a running task was last kept to have said, unless that is among its artifacts by now."""
+    kept = await store.task_texts.get(task.task_id) if task.state.running else None
+    if kept is None or kept.artifact_id in {artifact.artifact_id for artifact in records.artifacts(task)}:
+        return None
+    return Artifact((TextPart(kept.text),), kept.artifact_id)

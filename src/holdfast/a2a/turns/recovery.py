@@ -10,18 +10,18 @@ takes up nothing.
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from holdfast.a2a.protocol.wire import TextPart
 from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import broken_off, record, spoken
-from holdfast.a2a.turns.retry_writes import until_written
+from holdfast.a2a.turns.outputs import kept_text
+from holdfast.a2a.turns.tenant_turns import TenantTurns
 from holdfast.a2a.turns.turn_queue import Held, TurnQueue
-from holdfast.a2a.turns.turn_text import kept_text
-from holdfast.a2a.turns.turns import Turns
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
+from holdfast.core.retry import until_written
+from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
 from holdfast.store.tasks import Orphan, PendingPost
 
@@ -46,7 +46,7 @@ class Recovery:
         self,
         store: Store,
         queue: TurnQueue,
-        turns_of: Callable[[Store], Turns],
+        turns: TenantTurns,
         *,
         owner: str,
         resume: bool,
@@ -54,7 +54,7 @@ class Recovery:
     ) -> None:
         self._store = store
         self._queue = queue
-        self._turns_of = turns_of
+        self._turns = turns
         self._owner = owner
         self._resume = resume
         self._ids = ids
@@ -118,13 +118,13 @@ class Recovery:
 
     def _is_forgotten(self, item: PendingPost) -> bool:
         """Whether nobody here is about to tell of our own news: they were there a round ago, and no turn goes on."""
-        turns = self._turns_of(self._store.for_tenant(item.tenant))
+        turns = self._turns.of(self._store.for_tenant(item.tenant))
         return item in self._own_news and not turns.is_at_work(item.task_id)
 
     async def _post(self, tenant: str, task_id: str) -> None:
         """Post the news of a task that are left; what does not succeed, the next round finds again."""
         try:
-            await self._turns_of(self._store.for_tenant(tenant)).post_left(task_id)
+            await self._turns.of(self._store.for_tenant(tenant)).post_left(task_id)
         except HoldfastError as error:
             log.warning("news of task %s cannot be posted yet: %s", task_id, error)
         finally:
@@ -140,7 +140,7 @@ class Recovery:
                 still = [found.task for found in await store.tasks.orphans() if found.task.task_id == name]
                 for task in still:
                     log.warning("task %s was left behind by a server that died", name)
-                    await self._turns_of(store).post_left(name)
+                    await self._turns.of(store).post_left(name)
                     # In the same hold: what has come since waits behind it.
                     await (self._again if records.underway(task) else self._run)(store, task, held)
         except HoldfastError as error:
@@ -154,7 +154,7 @@ class Recovery:
             await self._fail(store, task, held, INTERRUPTED, again=True)
             return
         task = await self._adopted(store, task, held, {})
-        await self._turns_of(store).take_up(task, held, after_seconds=0, interrupted=False)
+        await self._turns.of(store).take_up(task, held, after_seconds=0, interrupted=False)
 
     async def _again(self, store: Store, task: Task, held: Held) -> None:
         """Begin a turn again that was under way, or fail it."""
@@ -168,10 +168,10 @@ class Recovery:
         note = records.message_record(spoken(task, (TextPart(TAKEN_UP),), self._ids))
         counted = {"tries": tries + 1, "statusMessage": note, "underway": True}
         task = await self._adopted(store, task, held, counted, session_status="interrupted")
-        await self._turns_of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
+        await self._turns.of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
 
     async def _adopted(
-        self, store: Store, task: Task, held: Held, changes: dict[str, Any], session_status: str | None = None
+        self, store: Store, task: Task, held: Held, changes: dict[str, Any], session_status: SessionStatus | None = None
     ) -> Task:
         """The task as ours, if nobody has changed it since it was found."""
         key = self._ids()
@@ -194,4 +194,4 @@ class Recovery:
         if again:
             ending = replace(ending, changes=ending.changes | records.INTERRUPTED)
         ended = await record(store, task, ending, held.lease, session_status="failed")
-        self._turns_of(store).tell(task, ended)
+        self._turns.of(store).tell(task, ended)

@@ -19,13 +19,13 @@ from holdfast.a2a.handler import Handler, Turn
 from holdfast.a2a.protocol.wire import Envelope, text_of
 from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import Ending, answered, broken_off, record
-from holdfast.a2a.turns.outputs import Outputs
-from holdfast.a2a.turns.retry_writes import PASSING, until_written
+from holdfast.a2a.turns.outputs import Outputs, keep_text, kept_text
 from holdfast.a2a.turns.task_updates import Channel
 from holdfast.a2a.turns.turn_queue import Held, TurnQueue
-from holdfast.a2a.turns.turn_text import keep_text, kept_text
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.errors import LeaseLost, StaleState, TaskEnded
+from holdfast.core.racing import is_set_within
+from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
 
 LOOK_SECONDS = 1.0
@@ -86,9 +86,7 @@ class TurnRunner:
         that its turn was begun before."""
 
         async def at_once() -> None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(after_seconds):
-                    await self._stopping.wait()
+            await is_set_within(self._stopping, after_seconds)
             await self._run(channel, held, interrupted=interrupted)
 
         await self._to_its_end(channel, at_once(), lambda: nullcontext(held))
@@ -266,9 +264,7 @@ class TurnRunner:
     async def _watch(self, task: Task, held: Held, work: "asyncio.Task[Ending]") -> None:
         """Stop the work if the lease is lost, or the task is ended elsewhere."""
         while not held.lost.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await held.lost.wait()
+            await is_set_within(held.lost, LOOK_SECONDS)
             with suppress(HoldfastError):
                 if (await self._store.tasks.get(task.task_id)).state.terminal:
                     work.cancel()

@@ -5,7 +5,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 
 from holdfast.a2a.protocol import rpc
-from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import ListRequest, Message, TaskPage, TaskView
 from holdfast.a2a.turns import records
 from holdfast.core import Task, types
@@ -77,4 +76,4 @@ def _place(token: str) -> tuple[int, str]:
             raise ValueError(changed)
         return int(changed), check_name(task_id, "a task id")
     except (ValueError, binascii.Error, InvalidInput):
-        raise RpcError(rpc.INVALID_PARAMS, "Invalid params: the page token is not one of ours") from None
+        raise rpc.invalid_params("the page token is not one of ours") from None

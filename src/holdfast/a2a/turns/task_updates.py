@@ -7,13 +7,15 @@ there when it is whole. Whoever follows is a place in the channel, not a queue, 
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import TypeVar
 
 from holdfast.a2a.protocol.wire import Artifact, ArtifactUpdate, News, StatusUpdate, TextPart
 from holdfast.a2a.turns import records
 from holdfast.core import Event, Task, TaskState, types
 from holdfast.core.errors import Closing
+from holdfast.core.event_bodies import TaskUpdated, read
+from holdfast.core.racing import first_of, is_set_within
 from holdfast.store import Store
 
 Told = TypeVar("Told")
@@ -41,9 +43,7 @@ class Channel:
 
     async def show(self, seconds: float) -> None:
         """Wait until the turn has something to show beyond being at work, or is over, but no longer than so."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._shown.wait()
+        await is_set_within(self._shown, seconds)
 
     def say(self, artifact_id: str, piece: str) -> None:
         """A piece of the answer."""
@@ -151,18 +151,14 @@ def changes(before: Task, after: Task) -> list[News]:
 
 async def _next(feed: AsyncGenerator[Event], stopping: asyncio.Event) -> Event:
     """The next event of a feed that has no end; Closing if this process stops first."""
-    event = asyncio.ensure_future(anext(feed))
-    stop = asyncio.ensure_future(stopping.wait())
-    try:
-        await asyncio.wait({event, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not event.done():
-            raise Closing("the server stops")
-        return event.result()
-    finally:
-        stop.cancel()
-        event.cancel()
-        await asyncio.gather(event, stop, return_exceptions=True)
+    event, _ = await first_of(anext(feed), stopping.wait())
+    if event is None:
+        raise Closing("the server stops")
+    found: Event = event.result()
+    return found
 
 
 def _is_about(event: Event, task: Task) -> bool:
-    return event.type == types.TASK_UPDATED and event.value()["taskId"] == task.task_id
+    if event.type != TaskUpdated.TYPE or event.erased is not None:
+        return False
+    return read(event, TaskUpdated).task_id == task.task_id

@@ -11,16 +11,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-from holdfast.a2a.turns.retry_writes import until_written
 from holdfast.core import HoldfastError, Lease
 from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, SessionGone
+from holdfast.core.retry import Backoff, until_written
 from holdfast.store import Store
 
 LEASE_MS = 4_000
 RENEW_SECONDS = 1.0
 RELEASE_SECONDS = 1.0
-FIRST_PAUSE = 0.02
-LONGEST_PAUSE = 0.5
+WAITING = Backoff(0.02, 0.5)
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -64,13 +63,13 @@ async def leased(store: Store, session_id: str, holder: str) -> AsyncIterator[He
 
 
 async def _acquire(store: Store, session_id: str, holder: str) -> Lease:
-    pause = FIRST_PAUSE
+    tries = 0
     while True:
         try:
             return await until_written(lambda: store.leases.acquire(session_id, holder, LEASE_MS))
         except LeaseHeld:
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+            tries += 1
+            await asyncio.sleep(WAITING.pause(tries))
 
 
 async def _renew(store: Store, held: Held) -> None:

@@ -13,8 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from holdfast.a2a.files.files import Files
-from holdfast.a2a.files.inline_files import shown, shown_message, shown_task
+from holdfast.a2a.files.files import Files, shown, shown_message, shown_task
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import (
@@ -34,11 +33,11 @@ from holdfast.a2a.turns import records
 from holdfast.a2a.turns.acceptance import Acceptance, Offer
 from holdfast.a2a.turns.endings import broken_off
 from holdfast.a2a.turns.keys import agent_prefix
+from holdfast.a2a.turns.outputs import kept_text
 from holdfast.a2a.turns.runner import CANCELED, TurnRunner
 from holdfast.a2a.turns.task_lists import TaskLists
 from holdfast.a2a.turns.task_updates import Channel, changes, from_the_log
 from holdfast.a2a.turns.turn_queue import Held
-from holdfast.a2a.turns.turn_text import kept_text
 from holdfast.core import IdSource, Task, TaskState
 from holdfast.core.errors import Closing, NotFound, SessionGone, StaleState, TaskEnded
 from holdfast.core.ids import check_name
@@ -164,7 +163,7 @@ class Turns:
 
     async def known(self, task_id: str) -> Task:
         """A task of this agent: one in a session that a key of the agent routes to, or did."""
-        unknown = RpcError(rpc.TASK_NOT_FOUND, "Task not found", taskId=task_id)
+        unknown = rpc.task_not_found(task_id)
         try:
             task = await self._store.tasks.get(check_name(task_id, "a task id"))
             routes = await self._store.keys.of_session(task.session_id)

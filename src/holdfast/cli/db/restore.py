@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.db.backup import DAMAGED, show_damaged
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core.errors import InvalidInput
+from holdfast.terminal.progress import ProgressLine
 
 
 @click.command()
@@ -48,7 +49,7 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
         if target is not None:
             new_files.kept = True
     if as_json:
-        show.as_json(done)
+        output.as_json(done)
     else:
         click.echo(f"restored to {done['store']}, store id {done['storeId']}")
         show_damaged(done["damaged"])
@@ -59,7 +60,7 @@ async def _restore(where: Where, path: Path) -> dict[str, Any]:
     from holdfast.store.backup import damaged_sessions
     from holdfast.store.backup import restore as put_back
 
-    with show.Progress() as progress:
+    with ProgressLine() as progress:
 
         def told(what: str, done: int, of: int) -> None:
             progress(f"{what} {done:,} of {of:,}" if of else f"{what} {done:,}")

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.target_options import Where, somewhere
@@ -29,6 +29,6 @@ def shrink(where: Where, as_json: bool) -> None:
     with StoreLock(lock_path(path)):
         before, after = run(shrink_store(where.store_url))
     if as_json:
-        show.as_json({"sizeBefore": before, "size": after})
+        output.as_json({"sizeBefore": before, "size": after})
     else:
-        click.echo(f"{path}: {show.size(before)}, now {show.size(after)}")
+        click.echo(f"{path}: {output.size(before)}, now {output.size(after)}")

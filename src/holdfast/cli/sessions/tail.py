@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import asks
-from holdfast.cli.events import line_of
-from holdfast.cli.service import Service, at, run, serving
+from holdfast.cli.service import GatewayClient, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 
 
@@ -41,7 +40,7 @@ async def _tail(where: Where, session_id: str | None, limit: int, *, follow: boo
                 _print(message, as_json=as_json, named=True)
 
 
-async def _session(service: Service, session_id: str, limit: int, *, follow: bool, as_json: bool) -> None:
+async def _session(service: GatewayClient, session_id: str, limit: int, *, follow: bool, as_json: bool) -> None:
     """The feed from some events before the session's end: so old and new ones come once, and look the same."""
     found = await service.call("GET", at("/api/sessions/{}/resume", session_id), limit=1)
     head = found["session"]["headSeq"]
@@ -59,7 +58,7 @@ async def _session(service: Service, session_id: str, limit: int, *, follow: boo
 def _print(message: dict[str, Any], *, as_json: bool, named: bool = False) -> None:
     """A message of the feed as a line."""
     if as_json:
-        show.as_json(message)
+        output.as_json(message)
         return
     event = message["data"] if message["type"] == "action" else {**message, "details": message["data"]}
-    click.echo(line_of(event, message["sessionId"] if named else None))
+    click.echo(output.event_line(event, message["sessionId"] if named else None))

@@ -19,8 +19,7 @@ from holdfast.gateway.access.scopes import Caller, is_let_in, needed
 from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
 from holdfast.gateway.errors import Forbidden, Unauthorized
-from holdfast.http.answers import problem_answer
-from holdfast.http.upgrades import refuse_upgrade
+from holdfast.http.answers import problem_answer, refuse_upgrade
 from holdfast.store import Store, reading_for
 
 CALLER = "holdfast.caller"

@@ -13,11 +13,13 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
+from holdfast.core.racing import first_of
+from holdfast.http.hang_ups import client_leaves
 
 log = logging.getLogger("holdfast.gateway")
 
 
-class Streamed(StreamingResponse):
+class BodyStream(StreamingResponse):
     """An answer from a generator of bytes; `stopping` breaks it off."""
 
     def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, stopping: asyncio.Event) -> None:
@@ -27,22 +29,12 @@ class Streamed(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until the end, the client's going, an error or the stop; a broken connection tells the last two."""
-        sending = asyncio.create_task(self.stream_response(send))
-        leaving = asyncio.create_task(self.listen_for_disconnect(receive))
-        stopping = asyncio.create_task(self._stopping.wait())
-        tasks = (sending, leaving, stopping)
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            failure, *_ = await asyncio.gather(*tasks, return_exceptions=True)
-        if leaving.cancelled():
-            if stopping.done() and not stopping.cancelled() and failure is not None:
-                failure = Closing("the gateway is stopping")
+        sent, left, _ = await first_of(self.stream_response(send), client_leaves(receive), self._stopping.wait())
+        if left is None:
+            failure = Closing("the gateway is stopping") if sent is None else sent.exception()
             if isinstance(failure, HoldfastError):
                 log.warning("%s %s was broken off: %s", scope["method"], scope["path"], failure)
-            elif isinstance(failure, BaseException):
+            elif failure is not None:
                 raise failure
 
     async def stream_response(self, send: Send) -> None:

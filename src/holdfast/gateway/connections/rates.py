@@ -15,8 +15,7 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.gateway.errors import TooManyRequests
-from holdfast.http.answers import problem_answer
-from holdfast.http.upgrades import refuse_upgrade
+from holdfast.http.answers import problem_answer, refuse_upgrade
 
 MOST_CALLERS = 10_000
 SAME_NETWORK = 64

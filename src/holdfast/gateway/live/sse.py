@@ -5,7 +5,6 @@ browsers do by themselves, misses and repeats nothing. The last event says why a
 the problem. A feed is never silent for longer than a heartbeat, so that it can be told from a dead connection.
 """
 
-import asyncio
 import logging
 
 from starlette.requests import Request
@@ -17,12 +16,12 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.problem import problem
 from holdfast.gateway.access.auth import caller_of, store_of
 from holdfast.gateway.access.scopes import Caller
-from holdfast.gateway.api.operation import Operation
+from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.errors import Unauthorized, Unexpected
 from holdfast.gateway.gateway import Followed, Gateway
 from holdfast.gateway.live.copies import Copies
 from holdfast.gateway.live.feeds import (
-    Ending,
+    FeedEnd,
     connected,
     encode,
     feed_query,
@@ -31,10 +30,11 @@ from holdfast.gateway.live.feeds import (
     send_all,
     until_it_ends,
 )
-from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
-from holdfast.http.event_stream import EVENTS, HEARTBEAT_SECONDS, EventStream, client_leaves
+from holdfast.gateway.wire.feeds import Connected, FeedMessage, FeedQuery
+from holdfast.http.event_stream import HEARTBEAT_SECONDS, EventStream
+from holdfast.http.hang_ups import client_leaves
+from holdfast.http.server_sent_events import EVENTS, event
 from holdfast.store import Store
-from holdfast.store.portable import breaks_line
 
 LAST_EVENT_ID = "last-event-id"
 RETRY_MS = 1_000
@@ -50,15 +50,15 @@ class ServerSentEvents:
         self._heartbeat_seconds = heartbeat_seconds
         self._copies = Copies()
 
-    def operation(self) -> Operation:
+    def operation(self) -> ApiOperation:
         """What is served."""
-        return Operation(
+        return ApiOperation(
             "GET",
             "/api/feed",
             self.follow,
             "Follow a session, a user's sessions or everything, as server-sent events",
             query=FeedQuery,
-            answers={200: Message},
+            answers={200: FeedMessage},
             media=EVENTS,
             headers=(LAST_EVENT_ID,),
         )
@@ -112,20 +112,19 @@ class Events(EventStream):
         except Exception:
             log.exception("a live feed failed")
             return failed(Unexpected("something went wrong inside the gateway"))
-        if ending is Ending.REFUSED:
+        if ending is FeedEnd.REFUSED:
             return failed(Unauthorized(ending.value))
-        return event("stopping", strict_json.dump({"detail": ending.value})) if ending is Ending.STOPPING else None
+        return (
+            event(strict_json.dump({"detail": ending.value}), kind="stopping") if ending is FeedEnd.STOPPING else None
+        )
 
     async def _send_all(self, send: Send) -> None:
         async def tell(body: bytes) -> None:
             await self.say(send, body)
 
-        beating = asyncio.create_task(self.beat(send))
-        try:
+        async with self.heartbeat(send):
             feed = messages(self._store, self._start, told, self._copies)
             await send_all(feed, self._gateway.unsent, tell)
-        finally:
-            beating.cancel()
 
 
 def resumed(query: FeedQuery, last_event_id: str | None) -> FeedQuery:
@@ -144,26 +143,16 @@ def resumed(query: FeedQuery, last_event_id: str | None) -> FeedQuery:
 
 def opening(start: Connected) -> bytes:
     """The first event; its id is where the feed starts, so that not even a client that got no more has a gap."""
-    return event("connected", encode(start), start.cursor if start.session_id is None else start.after)
+    place = start.cursor if start.session_id is None else start.after
+    return event(encode(start), kind="connected", place=place)
 
 
 def told(stored: Event, session_id: str, cursor: str | None) -> bytes:
     """A stored event as an event of the stream."""
     found = message(stored, session_id, cursor)
-    return event(found.type, encode(found), found.seq if cursor is None else cursor)
+    return event(encode(found), kind=found.type, place=found.seq if cursor is None else cursor)
 
 
 def failed(error: HoldfastError) -> bytes:
     """The last event of a feed that cannot go on."""
-    return event("error", strict_json.dump(problem(error)))
-
-
-def event(kind: str, data: bytes, place: int | str | None = None) -> bytes:
-    """One event. Line ends within the data can only be blanks between its parts, so that any line end will do."""
-    lines = [f"event: {' '.join(kind.split())}".encode()]
-    if place is not None:
-        lines.append(f"id: {place}".encode())
-    if breaks_line(data):
-        lines += [b"data: " + line for line in data.splitlines()]
-        return b"\n".join((*lines, b"", b""))
-    return b"".join((b"\n".join(lines), b"\ndata: ", data, b"\n\n"))
+    return event(strict_json.dump(problem(error)), kind="error")

@@ -19,6 +19,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, InvalidInput, NotFound
 from holdfast.core.redact import redact
+from holdfast.core.retry import Backoff
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
 from holdfast.store.backup import BackupJob, back_up_apart
@@ -174,7 +175,7 @@ class Timer:
         self._in_a_row += 1
         self.failure = redact(error.message if isinstance(error, HoldfastError) else repr(error))
         self.last_failure = self._duties.clock.now()
-        pause = min(self._soon() * 2.0 ** min(self._in_a_row - 1, 20), LONGEST_RETRY_MS, self.every_ms)
+        pause = Backoff(self._soon(), min(LONGEST_RETRY_MS, self.every_ms)).pause(self._in_a_row)
         trace = None if isinstance(error, HoldfastError) else error
         log.warning("%s failed and is tried again in %d s: %s", self.name, pause // 1_000, self.failure, exc_info=trace)
         return pause
@@ -260,7 +261,7 @@ def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Wo
     async def back_up() -> dict[str, Any]:
         await asyncio.to_thread(backups.prepare)
         path = backups.path_at(served.store.clock.now())
-        made = await back_up_apart(BackupJob(served.url, path), stopping)
+        made = await back_up_apart(BackupJob(served.url, path, served.store.engine.seen()), stopping)
         gone = await asyncio.to_thread(backups.remove_old, made)
         said = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}
         if made.damaged:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.gateway.access.auth import CALLER
 from holdfast.gateway.operations.logs import Logs, shortened
+from holdfast.http.server_sent_events import EVENTS
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Of the time that an answer takes, in seconds."""
@@ -25,7 +26,6 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "OTHER"
 NO_ROUTE = "none"
 REFUSALS = frozenset({401, 403, 413, 421, 429, 503, 507})
-EVENTS = b"text/event-stream"
 SSE = "sse"
 WEBSOCKET = "websocket"
 SWITCHED = 101
@@ -240,5 +240,5 @@ def _is_feed(message: Message) -> bool:
     """Whether an answer begins that goes on for as long as the client likes."""
     for name, value in message.get("headers", ()):
         if name == b"content-type":
-            return bool(value.startswith(EVENTS))
+            return bool(value.startswith(EVENTS.encode()))
     return False

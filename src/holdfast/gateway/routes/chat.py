@@ -27,7 +27,6 @@ from holdfast.a2a.protocol.wire import (
     TextPart,
     text_of,
 )
-from holdfast.a2a.sse import AnswerStream
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.keys import agent_prefix, context_of
 from holdfast.a2a.turns.turns import Turns
@@ -54,6 +53,8 @@ from holdfast.gateway.wire.chat import (
     NewMessage,
     Speaker,
 )
+from holdfast.http.event_stream import AnswerStream
+from holdfast.http.server_sent_events import EVENTS
 
 PREFIX = agent_prefix(AGENT)
 DEFAULT_MESSAGES = 50
@@ -121,7 +122,7 @@ def _streamed_too(described: dict[str, Any]) -> dict[str, Any]:
     """The description of a route whose answer may also come as events, each with one of ours as its data."""
     data = {"type": "string", "contentMediaType": JSON, "contentSchema": schema_of(ChatEvent)}
     event = {"type": "object", "required": ["data"], "properties": {"data": data}}
-    described["responses"]["200"]["content"]["text/event-stream"] = {"schema": event}
+    described["responses"]["200"]["content"][EVENTS] = {"schema": event}
     return described
 
 

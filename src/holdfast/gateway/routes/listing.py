@@ -11,18 +11,19 @@ from starlette.responses import Response
 
 from holdfast.core import Session, SessionPage
 from holdfast.core.clock import from_iso
-from holdfast.core.errors import InvalidInput, NotFound, SessionGone
+from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import SESSION_STATUSES, one_of
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.wire.sessions import SessionList, session_row
-from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, STATUSES, Filter, Hit, Store
+from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, Filter, Hit, Store
 
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SessionQuery:
     """What a list is to hold."""
 
     chosen: Filter
@@ -37,11 +38,11 @@ class Asked:
         words: str | None = None,
         began_from: str | None = None,
         began_to: str | None = None,
-    ) -> "Asked":
+    ) -> "SessionQuery":
         """The request's parameters, checked; what is empty asks for nothing."""
-        if status and status not in STATUSES:
-            raise InvalidInput(f"{status!r:.80} is not a session's status", hint=f"one of {', '.join(STATUSES)}")
-        return Asked(
+        if status:
+            one_of(SESSION_STATUSES, status, f"{status!r:.80} is not a session's status")
+        return SessionQuery(
             Filter(
                 user_id=check_name(user, "a user id") if user else None,
                 tag=check_name(tag, "a tag") if tag else None,
@@ -64,7 +65,7 @@ class Asked:
         )
 
 
-async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: int) -> SessionPage:
+async def list_sessions(store: Store, asked: SessionQuery, cursor: str | None, limit: int) -> SessionPage:
     """One page of the sessions that were asked for."""
     if asked.words is None:
         return await store.sessions.list(asked.chosen, cursor=cursor, limit=limit)
@@ -90,7 +91,7 @@ async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: i
     return SessionPage(list(found.values()), cursor)
 
 
-async def _cursor_before(store: Store, asked: Asked, cursor: str | None, place: int) -> str | None:
+async def _cursor_before(store: Store, asked: SessionQuery, cursor: str | None, place: int) -> str | None:
     """Where a page goes on that begins with the hit at this place of the one at the cursor."""
     assert asked.words is not None
     if not place:
@@ -98,7 +99,7 @@ async def _cursor_before(store: Store, asked: Asked, cursor: str | None, place: 
     return (await store.search.find(asked.words, user_id=asked.chosen.user_id, limit=place, cursor=cursor)).cursor
 
 
-async def _listed_here(store: Store, asked: Asked, hit: Hit, *, later: bool) -> Session | None:
+async def _listed_here(store: Store, asked: SessionQuery, hit: Hit, *, later: bool) -> Session | None:
     """The session of a hit, unless it was listed at a newer one, does not fit, or is gone."""
     try:
         if later and asked.words is not None:

@@ -6,7 +6,7 @@ take is not made, and what it sends goes to a file first.
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing, suppress
 from contextvars import copy_context
 from typing import Annotated, Any
@@ -17,13 +17,14 @@ from starlette.responses import Response
 
 from holdfast.core import Event
 from holdfast.core.errors import Busy, Closing
+from holdfast.core.racing import first_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import LINES, Bytes
 from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.api.spool import spooled
-from holdfast.gateway.api.streams import Streamed, begun
+from holdfast.gateway.api.streams import BodyStream, begun
 from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
@@ -55,7 +56,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="only events with a larger seq")] = 0,
         limit: Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="so many at most; all if left out")] = None,
     ) -> Response:
-        return Streamed(await begun(log_lines(store, session_id, after, limit)), LINES, gateway.stopping)
+        return BodyStream(await begun(log_lines(store, session_id, after, limit)), LINES, gateway.stopping)
 
     @routes.get(
         "/api/export",
@@ -71,7 +72,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         if gateway.exports.total() >= MOST_EXPORTS or gateway.exports[store.tenant] >= MOST_OF_A_TENANT:
             raise Busy(f"{gateway.exports.total()} exports are under way", retry_after=10)
         made = counted(gateway, store.tenant, archive_bytes(store, session))
-        return Streamed(await begun(made), ARCHIVE, gateway.stopping)
+        return BodyStream(await begun(made), ARCHIVE, gateway.stopping)
 
     @routes.post(
         "/api/import",
@@ -80,7 +81,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     )
     async def import_archive(store: TenantStore, request: Request) -> Response:
         async with spooled(request.stream(), gateway.data) as path:
-            done = await unless_stopping(gateway, asyncio.create_task(store.importing.archive(path)))
+            done = await unless_stopping(gateway, store.importing.archive(path))
         brought = (done.events, done.attachments, done.memories)
         return json_answer(ImportedView(done.sessions, done.there_before, *brought, done.keys_taken))
 
@@ -155,17 +156,11 @@ async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> Asyn
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
 
-async def unless_stopping(gateway: Gateway, work: "asyncio.Task[ImportResult]") -> ImportResult:
+async def unless_stopping(gateway: Gateway, work: Awaitable[ImportResult]) -> ImportResult:
     """The work's result; when the gateway stops it is given up, and Closing says so."""
-    stopping = asyncio.create_task(gateway.stopping.wait())
-    try:
-        await asyncio.wait((work, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-    finally:
-        stopping.cancel()
-        work.cancel()
-    await asyncio.wait((work,), timeout=GIVE_UP_SECONDS)
+    done, _ = await first_of(work, gateway.stopping.wait(), patience=GIVE_UP_SECONDS)
+    if done is not None:
+        return done.result()
     raise Closing(
         "the gateway stops: sessions that were imported whole stay, the others are not here",
         hint="import the same archive again once the service has restarted",

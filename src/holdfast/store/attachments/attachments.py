@@ -13,8 +13,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holdfast.core import Appended, Lease, types
+from holdfast.core import Appended, Lease
 from holdfast.core.errors import Corrupt, InvalidInput, NotFound
+from holdfast.core.event_bodies import AttachmentAdded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.attachments import sweep
 from holdfast.store.attachments.byte_buffer import PART, part_count, spooled
@@ -138,8 +139,7 @@ class Attachments(Part):
         check_file_name(name)
         check_media_type(media_type)
         size_bytes = (await self.get(digest)).size_bytes
-        body = {"digest": digest, "name": name, "mediaType": media_type, "sizeBytes": size_bytes}
-        event = self.own_event(types.ATTACHMENT_ADDED, body, idempotency_key)
+        event = self.own_event(AttachmentAdded(digest, name, media_type, size_bytes), idempotency_key)
 
         def run(tx: Tx) -> Appended:
             find(tx, self.tenant, digest)

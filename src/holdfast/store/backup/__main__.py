@@ -28,7 +28,7 @@ def _main() -> None:
     with contextlib.suppress(OSError):
         os.nice(NICE)
     given = json.loads(sys.stdin.readline())
-    order = BackupJob(given["url"], Path(given["path"]))
+    order = BackupJob(given["url"], Path(given["path"]), given["seen"])
     threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
     _say(asyncio.run(_made(order)))
 
@@ -43,7 +43,7 @@ async def _made(order: BackupJob) -> dict[str, Any]:
             _say({"doing": what, "done": done, "of": of})
 
     try:
-        async with await open_store(order.url, read_only=True) as store:
+        async with await open_store(order.url, read_only=True, seen=order.seen) as store:
             made = await back_up(store, order.path, told=told)
     except HoldfastError as error:
         return {"code": error.code, "message": error.message, "hint": error.hint}

@@ -7,13 +7,15 @@ import asyncio
 import contextlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
+from holdfast.core.racing import first_of
 from holdfast.store.backup.backup import Backup, DamagedSession, remove_unfinished
+from holdfast.store.engine import Seen
 
 PROGRAM = "holdfast.store.backup"
 LINE = 64 * 1024
@@ -28,10 +30,12 @@ class BackupFailed(HoldfastError):
 
 @dataclass(frozen=True, slots=True)
 class BackupJob:
-    """Which store to copy, by its URL with everything that is in it, and where to."""
+    """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
+    process itself has seen nothing yet, and would believe a former primary."""
 
     url: str
     path: Path
+    seen: Seen | None = None
 
 
 async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
@@ -44,17 +48,13 @@ async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
         start_new_session=True,
     )
     assert process.stdin is not None
-    said = asyncio.create_task(_last_word(process))
-    stop = asyncio.create_task(stopping.wait())
     try:
-        process.stdin.write(json.dumps({"url": order.url, "path": str(order.path)}).encode() + b"\n")
-        await asyncio.wait({said, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not said.done():
+        process.stdin.write(json.dumps(asdict(order) | {"path": str(order.path)}).encode() + b"\n")
+        said, _ = await first_of(_last_word(process), stopping.wait())
+        if said is None:
             raise Closing("the gateway is stopping: there is no backup")
         return _result(said.result())
     finally:
-        said.cancel()
-        stop.cancel()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()

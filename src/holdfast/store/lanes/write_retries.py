@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.core.retry import Backoff
 from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, Write
 
 RECONNECT_SECONDS = 10.0
+RECONNECTS = Backoff(0.05, 1.0)
 MAX_LOSSES = 3
 """How often a write may lose its connection alone."""
 
@@ -84,18 +86,18 @@ class WriteRetries:
     def _reconnect(self, lost: ConnectionLost, waiting: Sequence[Write]) -> bool:
         """Replace the connection; if the database stays away, all who wait are told so."""
         deadline = time.monotonic() + RECONNECT_SECONDS
-        pause = 0.05
+        tries = 1
         writer, error = self._groups.writer, lost.error
         failures: tuple[type[Exception], ...] = (HoldfastError, *writer.errors)  # also a server that is not good enough
-        while not self._is_closing() or pause < 0.5:
+        while not self._is_closing() or RECONNECTS.pause(tries) < 0.5:
             try:
                 writer.reconnect()
             except failures as failure:
                 error = failure
                 if time.monotonic() > deadline:
                     break
-                time.sleep(pause)
-                pause = min(pause * 2, 1.0)
+                time.sleep(RECONNECTS.pause(tries))
+                tries += 1
             else:
                 return True
         left = [*waiting, *self.suspects]

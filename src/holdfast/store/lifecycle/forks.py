@@ -7,8 +7,9 @@ touched and may go on meanwhile. A checkpoint is branched (a new session, on a n
 
 from dataclasses import dataclass, replace
 
-from holdfast.core import Session, types
+from holdfast.core import Session
 from holdfast.core.errors import Conflict, Corrupt, InvalidInput
+from holdfast.core.event_bodies import SessionForked, SessionReset
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lifecycle import arrivals
@@ -166,15 +167,12 @@ class Forks(Part):
 
     async def _show(self, plan: ForkPlan, source: Head, target: Head, arrival: Arrival, derived: Projection) -> Session:
         """Show the fork, routed, in one write together with whatever it takes from its source."""
-        body = {"sessionId": plan.source, "seq": plan.seq, "hash": target.hash.hex()}
-        event = self.own_event(types.SESSION_FORKED, body)
+        body = SessionForked(plan.source, plan.seq, target.hash.hex())
+        event = self.own_event(body)
         keys: tuple[str, ...] = ()
         if plan.take_place:
             keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, plan.source))
-        left = self.own_event(
-            types.SESSION_RESET, {"nextSession": plan.session_id, "keys": list(keys), "reason": "restore"}
-        )
-
+        left = self.own_event(SessionReset(plan.session_id, list(keys), "restore"))
         begun = replace(derived, session=forked(derived.session, body), tasks={}, usage={})
 
         def write(tx: Tx) -> Session:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from holdfast.core.errors import EngineRefused
+from holdfast.store.engine import Seen
 
 OLDEST_SERVER = 130000
 IDENTITY = """
@@ -92,11 +93,12 @@ def check_server(look: ServerReport, number: int, *, writes: bool) -> None:
 class KnownServer:
     """The newest history that this process has seen: no connection may go back behind it.
 
-    Only a process that has seen the newer history can know it. One that starts anew believes the server it finds.
+    Only a process that has seen the newer history can know it, and whoever it tells (`seen`). One that starts anew
+    believes the server it finds.
     """
 
-    def __init__(self) -> None:
-        self.identity: ServerIdentity | None = None
+    def __init__(self, seen: Seen | None = None) -> None:
+        self.identity = None if seen is None else ServerIdentity(*seen)
 
     def accept(self, found: ServerIdentity) -> None:
         """Remember it; EngineRefused if it is another cluster, or an older history of this one."""

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
+from holdfast.core.event_bodies import StateUpdated
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
@@ -161,12 +162,12 @@ class States(Part):
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
-        body = strict_json.plain({"patch": dict(patch)})
+        body = StateUpdated(strict_json.plain(dict(patch)))
         if children is not None:
             children.check()
-            body["children"] = children.digest
-        event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
-        asked = _Patch(session_id, body["patch"], event, expected_version, lease, create, check, children)
+            body.children = children.digest
+        event = self.own_event(body, idempotency_key)
+        asked = _Patch(session_id, body.patch, event, expected_version, lease, create, check, children)
         outcome = await self.write(session_id, lambda tx: self._write(tx, asked, None), asked.weight)
         if isinstance(outcome, _Later):
             async with self.documents.turn(self.lock(session_id)):

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from holdfast.core import strict_json, types
 from holdfast.core.errors import Corrupt
+from holdfast.core.event_bodies import StateUpdated, read
 from holdfast.store.engine import Tx
-from holdfast.store.log.projection import StateFacts, patched
+from holdfast.store.log.projection import NO_PATCH, StateFacts, patched
 from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, count_within, erased_since, existing_head
 from holdfast.store.part import Workers
 
@@ -128,7 +129,7 @@ def _go_on(tx: Tx, head: Head, place: StatePoint, end: int) -> StatePoint:
     facts, cost, seq = place.facts, place.cost, place.seq
     for row in tx.all(PATCHES, head.session_no, place.seq, end, wanted):
         event = checked(row)
-        body = {"patch": {}} if event.erased is not None else event.value()
+        body = NO_PATCH if event.erased is not None else read(event, StateUpdated)
         facts, cost, seq = patched(facts, body, event.created_at), cost + len(event.payload) + PATCH_COST, event.seq
     if seq < end and wanted == len(sizes) < STEP:
         raise Corrupt(f"event {end} is no patch of the state", seq=end)

@@ -17,7 +17,7 @@ import apsw
 
 from holdfast.core import Clock
 from holdfast.core.errors import SchemaUnknown, StoreUnavailable
-from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.engine import FeedOrder, Reader, Seen, Writer
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.lock import Claim
 from holdfast.store.migrations import migrate, newest, read_only_meta
@@ -125,6 +125,10 @@ class SqliteEngine:
                 backup.copy(source, path, told)
         except apsw.Error as error:
             raise explain(error) from error
+
+    def seen(self) -> Seen | None:
+        """A file has no server."""
+        return None
 
     def figures(self) -> dict[str, Any]:
         wal = Path(f"{os.path.realpath(self.path)}-wal")
