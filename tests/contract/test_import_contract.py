@@ -23,7 +23,7 @@ from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.portable import write_archive
-from holdfast.store.transfer.imports import Importing
+from holdfast.store.transfer.imports import Imports
 
 __all__ = ["short_steps"]
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("short_steps")
 VALUE = '{"likes":"tea"}'
 
 
-def with_meanwhile(store: Store, happens: Callable[[], Awaitable[Any]], at: int | None = None) -> Importing:
+def with_meanwhile(store: Store, happens: Callable[[], Awaitable[Any]], at: int | None = None) -> Imports:
     return replace(store.importing, workers=Meanwhile(store.importing.workers, happens, at))
 
 

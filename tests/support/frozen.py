@@ -39,7 +39,7 @@ def stop_in_a_group(url: str, session_id: str, answers: str, patience: float) ->
 
 
 async def _append_and_stop(store: Store, session_id: str) -> None:
-    events = prepare_all(numbered(1), store._clock, store._ids)
+    events = prepare_all(numbered(1), store.clock, store._ids)
     stopped: list[int] = []
 
     def write(tx: Tx) -> None:

@@ -15,12 +15,12 @@ from holdfast.core import Appended, Event, Lease, NewEvent, Session, State, Task
 from holdfast.store.attachments.attachments import MEDIA_TYPE, check_media_type
 from holdfast.store.feed.feed import FeedEvent
 from holdfast.store.lanes.shares import ReadLength, reading_for
-from holdfast.store.lifecycle.archives import Archived
-from holdfast.store.lifecycle.retention import Doomed, Policy
+from holdfast.store.lifecycle.archives import DeletedSession
+from holdfast.store.lifecycle.retention import DoomedSession, Policy
 from holdfast.store.log.prepare import LAST_MS, MAX_EVENTS, check_key
 from holdfast.store.log.projection import DAY_MS
 from holdfast.store.log.reading import PAGE_BYTES, count_within
-from holdfast.store.log.verify import Verified
+from holdfast.store.log.verify import SessionVerdict
 from holdfast.store.memory.memory_rows import Memory
 from holdfast.store.new_files import NewFiles
 from holdfast.store.sessions.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
@@ -30,7 +30,7 @@ from holdfast.store.sessions.snapshot import SessionSnapshot, StoreSnapshot
 from holdfast.store.sessions.state_document import EMPTY_STATE, StateDocument
 from holdfast.store.store import DEFAULT_TENANT, Store, open_store, shrink_store
 from holdfast.store.text.search import MAX_HITS, Hit
-from holdfast.store.transfer.imports import Imported
+from holdfast.store.transfer.imports import ImportResult
 from holdfast.store.urls import sqlite_path
 
 __all__ = [
@@ -47,15 +47,15 @@ __all__ = [
     "PAGE_BYTES",
     "AgentPatch",
     "Appended",
-    "Archived",
     "ChildrenPatch",
-    "Doomed",
+    "DeletedSession",
+    "DoomedSession",
     "Event",
     "FeedEvent",
     "Filter",
     "GoalPatch",
     "Hit",
-    "Imported",
+    "ImportResult",
     "Lease",
     "Memory",
     "NewEvent",
@@ -64,13 +64,13 @@ __all__ = [
     "ReadLength",
     "Session",
     "SessionSnapshot",
+    "SessionVerdict",
     "State",
     "StateDocument",
     "Store",
     "StoreSnapshot",
     "Task",
     "TaskState",
-    "Verified",
     "check_key",
     "check_media_type",
     "count_within",

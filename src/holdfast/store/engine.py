@@ -242,7 +242,7 @@ class Engine(Protocol):
     lanes: int
     feed_order: FeedOrder
     moment_sql: str | None
-    """The moment of a snapshot (see `moments`); None if `moment` tells it."""
+    """The moment of a snapshot (see `feed.commit_versions`); None if `moment` tells it."""
     text: TextSql
     chores: tuple[Callable[[Tx], bool], ...]
     """What the engine's own files need now and then."""
@@ -256,7 +256,7 @@ class Engine(Protocol):
         ...
 
     def moment(self) -> str | None:
-        """The moment (see `moments`), told at once and on any thread; None if only a snapshot can tell."""
+        """The moment (see `feed.commit_versions`), told at once and on any thread; None if only a snapshot can tell."""
         ...
 
     def announce(self) -> None:

@@ -54,8 +54,8 @@ from holdfast.store.tasks.task_texts import TaskTexts
 from holdfast.store.tasks.tasks import Tasks
 from holdfast.store.text.indexing import index_chore
 from holdfast.store.text.search import Search
-from holdfast.store.transfer.exports import Exporting
-from holdfast.store.transfer.imports import Importing
+from holdfast.store.transfer.exports import Exports
+from holdfast.store.transfer.imports import Imports
 from holdfast.store.urls import open_engine, sqlite_path
 
 DEFAULT_TENANT = "default"
@@ -78,7 +78,8 @@ class Store:
         self.tenant = tenant
         self.store_id = machinery.engine.store_id
         self._machinery = machinery
-        self._clock = clock
+        self.clock = clock
+        """By which its events are dated."""
         self._ids = ids
         workers: Workers = TenantWorkers(machinery, tenant)
         self._workers = workers = workers if lease is None else FencedWorkers(workers, tenant, lease)
@@ -102,8 +103,8 @@ class Store:
         self.archives = Archives(*parts, machinery.engine)
         self.retention = Retention(*parts)
         self.erasure = Erasure(*parts, machinery.engine)
-        self.exporting = Exporting(*parts)
-        self.importing = Importing(*parts, machinery.engine)
+        self.exporting = Exports(*parts)
+        self.importing = Imports(*parts, machinery.engine)
         self.memories = Memories(*parts, machinery.engine)
         self.attachments = Attachments(*parts)
         self.tokens = Tokens(*parts)
@@ -157,11 +158,11 @@ class Store:
 
     def for_tenant(self, tenant: str) -> "Store":
         """Another tenant's view; closing either closes both."""
-        return Store(self._machinery, check_tenant(tenant), self._clock, self._ids)
+        return Store(self._machinery, check_tenant(tenant), self.clock, self._ids)
 
     def under(self, lease: Lease) -> "Store":
         """The same view for whoever holds a lease: its writes are LeaseLost once a newer one was given out."""
-        return Store(self._machinery, self.tenant, self._clock, self._ids, lease=lease)
+        return Store(self._machinery, self.tenant, self.clock, self._ids, lease=lease)
 
     async def append(
         self,
@@ -182,7 +183,7 @@ class Store:
         """
         check_session_id(session_id)
         _check_count(expected_seq, "expected_seq")
-        prepared = prepare_all(events, self._clock, self._ids)
+        prepared = prepare_all(events, self.clock, self._ids)
         batch = None if batch_key is None else BatchKey(batch_key)
         if batch is not None:
             prepared = batch.give(prepared)
@@ -207,17 +208,7 @@ class Store:
         check_session_id(session_id)
         for number, name in ((after, "after"), (before, "before"), (limit, "limit")):
             _check_count(number, name)
-        wanted = None if types is None else frozenset(types)
-        found: list[Event] = []
-        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
-        ended = False
-        while not ended:
-            most = PAGE if limit is None or wanted is not None else min(PAGE, limit - len(found))
-            page = await self.stretch(session_id, after=after, before=before, limit=most, most_bytes=most_bytes)
-            found += page.events if wanted is None else [event for event in page.events if event.type in wanted]
-            ended = page.ended or (limit is not None and len(found) >= limit)
-            after = page.events[-1].seq if page.events else after
-        return found[:limit]
+        return (await self._collect(session_id, after, before, limit, types, newest=False))[:limit]
 
     async def stretch(
         self,
@@ -260,17 +251,37 @@ class Store:
         check_session_id(session_id)
         for number, name in ((before, "before"), (limit, "limit")):
             _check_count(number, name)
+        found = await self._collect(session_id, 0, before, limit, types, newest=True)
+        return found[-limit:] if limit else []
+
+    async def _collect(
+        self,
+        session_id: str,
+        after: int,
+        before: int | None,
+        limit: int | None,
+        types: Iterable[str] | None,
+        *,
+        newest: bool,
+    ) -> list[Event]:
+        """The events with after < seq < before, stretch by stretch from either end, until there are `limit` or more."""
         wanted = None if types is None else frozenset(types)
-        found: list[Event] = []
         most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        found: list[Event] = []
         ended = False
         while not ended:
-            most = PAGE if wanted is not None else min(PAGE, limit - len(found))
-            page = await self.stretch(session_id, before=before, limit=most, newest=True, most_bytes=most_bytes)
-            found[:0] = page.events if wanted is None else [event for event in page.events if event.type in wanted]
-            ended = page.ended or len(found) >= limit
-            before = page.events[0].seq if page.events else before
-        return found[-limit:] if limit else []
+            most = PAGE if limit is None or wanted is not None else min(PAGE, limit - len(found))
+            page = await self.stretch(
+                session_id, after=after, before=before, limit=most, newest=newest, most_bytes=most_bytes
+            )
+            end = 0 if newest else len(found)
+            found[end:end] = page.events if wanted is None else [each for each in page.events if each.type in wanted]
+            ended = page.ended or (limit is not None and len(found) >= limit)
+            if page.events and newest:
+                before = page.events[0].seq
+            elif page.events:
+                after = page.events[-1].seq
+        return found
 
     async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
         """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""

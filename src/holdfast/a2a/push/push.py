@@ -30,7 +30,7 @@ from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
-from holdfast.store.tasks import StoredPushConfig, Unposted
+from holdfast.store.tasks import PendingPost, StoredPushConfig
 
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
@@ -152,12 +152,12 @@ class Push:
             if item.poster != self._owner or not self._has_box(item):
                 await self._take(item)
 
-    def _has_box(self, item: Unposted) -> bool:
+    def _has_box(self, item: PendingPost) -> bool:
         """Whether what is to be posted waits here, or was found to be what cannot be posted from here."""
         name = (item.task_id, item.config_id)
         return name in self._boxes or (item.task_id, None) in self._boxes or self._broken.get(name) == item.version
 
-    async def _take(self, item: Unposted) -> None:
+    async def _take(self, item: PendingPost) -> None:
         # The task is read first: what is taken is put into its box in one go.
         try:
             task = await self._store.tasks.get(item.task_id)

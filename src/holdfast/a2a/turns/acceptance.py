@@ -19,7 +19,7 @@ from holdfast.core import IdSource, NewEvent, Task, types
 from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
 from holdfast.core.retry import until_written
 from holdfast.store import Store
-from holdfast.store.tasks import Begun
+from holdfast.store.tasks import TaskStart
 
 FIRST_MESSAGE_MS = 60_000
 """For how long a message without a context is known again."""
@@ -165,7 +165,7 @@ class Acceptance:
         return Accepted(_same(begun.task, offer.prefix, offer.key), own, not begun.replayed, not begun.replayed)
 
 
-async def _surely(write: Callable[[], Awaitable[Begun]]) -> Begun:
+async def _surely(write: Callable[[], Awaitable[TaskStart]]) -> TaskStart:
     """What a write gives that may safely be tried again; a refusal is a refusal, an unknown outcome is made known."""
     try:
         return await write()

@@ -23,7 +23,7 @@ from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.retry import until_written
 from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
-from holdfast.store.tasks import Orphan, Unposted
+from holdfast.store.tasks import Orphan, PendingPost
 
 ALIVE_MS = 4_000
 ROUND_SECONDS = 1.0
@@ -60,7 +60,7 @@ class Recovery:
         self._ids = ids
         self._underway: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._posting: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._own_news: set[Unposted] = set()
+        self._own_news: set[PendingPost] = set()
         self._rounds: asyncio.Task[None] | None = None
         self._adopts = True
 
@@ -116,7 +116,7 @@ class Recovery:
                 self._posting[name] = asyncio.create_task(self._post(*name))
         self._own_news = own
 
-    def _is_forgotten(self, item: Unposted) -> bool:
+    def _is_forgotten(self, item: PendingPost) -> bool:
         """Whether nobody here is about to tell of our own news: they were there a round ago, and no turn goes on."""
         turns = self._turns.of(self._store.for_tenant(item.tenant))
         return item in self._own_news and not turns.is_at_work(item.task_id)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
-from holdfast.store.backup import PART, BackedUp, damaged_sessions, remove_unfinished
+from holdfast.store.backup import PART, Backup, damaged_sessions, remove_unfinished
 
 NAME = re.compile(r"holdfast-(\d{8}T\d{6})\.(\d{3})Z\.backup")
 HINT = "name a folder that can be written: --backup-folder"
@@ -34,7 +34,7 @@ class Backups:
         begun = (_begun(path) for path in self._all())
         return max((each for each in begun if each <= now), default=None)
 
-    def remove_old(self, made: BackedUp) -> list[Path]:
+    def remove_old(self, made: Backup) -> list[Path]:
         """Remove all but the newest; the one just made stays, whatever the clock says, and the last sound one."""
         others = [path for path in self._all() if path != made.path]
         gone = others[: max(0, len(others) - self.keep + 1)]

@@ -238,7 +238,7 @@ def _retaining(policy: Policy, store: Store, stopping: asyncio.Event) -> Work:
 def _purging(after_ms: int, store: Store, stopping: asyncio.Event) -> Work:
     async def purge() -> dict[str, Any]:
         purged = 0
-        before = store.duties.clock.now() - after_ms
+        before = store.clock.now() - after_ms
         for tenant in await store.verification.tenants():
             archives = store.for_tenant(tenant).archives
             while due := await archives.due(before):
@@ -260,7 +260,7 @@ def _purging(after_ms: int, store: Store, stopping: asyncio.Event) -> Work:
 def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Work:
     async def back_up() -> dict[str, Any]:
         await asyncio.to_thread(backups.prepare)
-        path = backups.path_at(served.store.duties.clock.now())
+        path = backups.path_at(served.store.clock.now())
         made = await back_up_apart(BackupJob(served.url, path, served.store.engine.seen()), stopping)
         gone = await asyncio.to_thread(backups.remove_old, made)
         said = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}

@@ -14,7 +14,7 @@ from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, TenantStore
 from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
-from holdfast.store import Archived, Store
+from holdfast.store import DeletedSession, Store
 
 PAGE = 500
 
@@ -50,9 +50,9 @@ def add_routes(routes: APIRouter) -> None:
         return json_answer(PurgeView([archived(each) for each in chosen]))
 
 
-async def purge_all(store: Store, chosen: list[Archived]) -> list[Archived]:
+async def purge_all(store: Store, chosen: list[DeletedSession]) -> list[DeletedSession]:
     """Purge these archives; an error half-way names in its details those that were `purged` before it."""
-    done: list[Archived] = []
+    done: list[DeletedSession] = []
     for each in chosen:
         try:
             done.append(await store.archives.purge(each.session_id))
@@ -65,13 +65,13 @@ async def purge_all(store: Store, chosen: list[Archived]) -> list[Archived]:
     return done
 
 
-async def which(store: Store, order: PurgeOrder) -> list[Archived]:
+async def which(store: Store, order: PurgeOrder) -> list[DeletedSession]:
     """The archives that an order is about, without those that were purged before."""
     if order.sessions is not None:
         found = [await store.archives.get(session_id) for session_id in order.sessions]
     else:
         found = []
-        before = store.sessions.clock.now() - (order.older_than_ms or 0)
+        before = store.clock.now() - (order.older_than_ms or 0)
         page = await store.archives.list(deleted_before=before + 1, limit=PAGE)
         while page:
             found += page
@@ -79,7 +79,7 @@ async def which(store: Store, order: PurgeOrder) -> list[Archived]:
     return [each for each in found if each.purged_at is None]
 
 
-def archived(found: Archived) -> ArchivedView:
+def archived(found: DeletedSession) -> ArchivedView:
     """A deleted session as clients see it."""
     return ArchivedView(
         found.session_id,

@@ -37,7 +37,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         store: TenantStore,
         days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="how many days to go back")] = DEFAULT_DAYS,
     ) -> Response:
-        first = store.sessions.clock.now() // DAY_MS - days + 1
+        first = store.clock.now() // DAY_MS - days + 1
 
         def look(snapshot: StoreSnapshot) -> Answer:
             return answer_of(stats(snapshot, first))

@@ -22,16 +22,16 @@ def add_routes(routes: APIRouter) -> None:
     async def create_token(store: TenantStore, request: Request) -> Response:
         body = await read_body(request, _new_token)
         made, text = await store.tokens.create(body.name, body.scopes, tenant=body.tenant, lasts_ms=body.lasts_ms)
-        return json_answer(TokenMade(text, view(made, store.sessions.clock.now())), 201)
+        return json_answer(TokenMade(text, view(made, store.clock.now())), 201)
 
     @routes.get("/api/tokens", summary="All tokens, without their texts", **described({200: TokenList}))
     async def list_tokens(store: TenantStore) -> Response:
-        now = store.sessions.clock.now()
+        now = store.clock.now()
         return json_answer(TokenList([view(token, now) for token in await store.tokens.list()]))
 
     @routes.delete("/api/tokens/{token_id}", summary="Revoke a token at once", **described({200: TokenView}))
     async def revoke_token(store: TenantStore, token_id: str) -> Response:
-        return json_answer(view(await store.tokens.revoke(token_id), store.sessions.clock.now()))
+        return json_answer(view(await store.tokens.revoke(token_id), store.clock.now()))
 
 
 def view(token: Token, now: int) -> TokenView:

@@ -29,7 +29,7 @@ from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
 from holdfast.gateway.wire.upkeep import ImportedView
-from holdfast.store import Imported, Store
+from holdfast.store import ImportResult, Store
 from holdfast.store.portable import ArchiveWriter, encode_event, event_parts
 
 LOG_PAGE = 250
@@ -156,7 +156,7 @@ async def archive_bytes(store: Store, session_ids: Sequence[str] | None) -> Asyn
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
 
-async def unless_stopping(gateway: Gateway, work: Awaitable[Imported]) -> Imported:
+async def unless_stopping(gateway: Gateway, work: Awaitable[ImportResult]) -> ImportResult:
     """The work's result; when the gateway stops it is given up, and Closing says so."""
     done, _ = await first_of(work, gateway.stopping.wait(), patience=GIVE_UP_SECONDS)
     if done is not None:

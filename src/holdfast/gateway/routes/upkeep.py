@@ -34,7 +34,7 @@ from holdfast.gateway.wire.upkeep import (
     Verify,
     VerifyLine,
 )
-from holdfast.store import Doomed, Policy, Store, StoreSnapshot, Verified
+from holdfast.store import DoomedSession, Policy, SessionVerdict, Store, StoreSnapshot
 from holdfast.store.backup import back_up
 from holdfast.store.operators import OPERATOR
 from holdfast.store.tasks import Server
@@ -139,12 +139,12 @@ async def verification(store: Store, session_ids: Sequence[str] | None) -> Async
     yield line(done=True, verified=done, bad=bad)
 
 
-async def verified(store: Store, session_id: str) -> Verified | None:
+async def verified(store: Store, session_id: str) -> SessionVerdict | None:
     """What verification found of a session; None if it was deleted meanwhile."""
     try:
         return await store.verification.session(session_id)
     except Corrupt as error:
-        return Verified(session_id, 0, "", error.message)
+        return SessionVerdict(session_id, 0, "", error.message)
     except (NotFound, SessionGone):
         return None
 
@@ -192,6 +192,6 @@ def server_view(found: Server) -> ServerView:
     return ServerView(found.url, found.host, found.pid, to_iso(found.started_at))
 
 
-def doomed(found: Doomed) -> DoomedView:
+def doomed(found: DoomedSession) -> DoomedView:
     """A session that retention ends, as clients see it."""
     return DoomedView(found.session_id, found.reason, to_iso(found.updated_at), found.size_bytes)

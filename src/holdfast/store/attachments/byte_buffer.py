@@ -21,7 +21,7 @@ MAX_ATTACHMENT = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class BufferedUpload:
     """All the bytes of an upload, and what they are."""
 
     digest: str
@@ -43,12 +43,12 @@ def part_count(size_bytes: int) -> int:
 
 
 @asynccontextmanager
-async def spooled(data: bytes | AsyncIterable[bytes]) -> AsyncIterator[Spooled]:
+async def spooled(data: bytes | AsyncIterable[bytes]) -> AsyncIterator[BufferedUpload]:
     """Take in all of `data`; TooLarge as soon as it is more than an attachment may be."""
     if isinstance(data, bytes):
         _check_size(len(data))
         digest = await asyncio.to_thread(hashlib.sha256, data)
-        yield Spooled(digest.hexdigest(), len(data), io.BytesIO(data))
+        yield BufferedUpload(digest.hexdigest(), len(data), io.BytesIO(data))
     elif isinstance(data, AsyncIterable):
         with tempfile.SpooledTemporaryFile(max_size=PART) as spool:
             yield await _drain(data, spool)
@@ -56,7 +56,7 @@ async def spooled(data: bytes | AsyncIterable[bytes]) -> AsyncIterator[Spooled]:
         raise InvalidInput(f"an attachment is bytes or an async iterable of bytes, not {type(data).__name__}")
 
 
-async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> Spooled:
+async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> BufferedUpload:
     digest, size, waiting = hashlib.sha256(), 0, bytearray()
 
     def keep() -> None:
@@ -79,7 +79,7 @@ async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> Spooled:
             await asyncio.to_thread(keep)
             waiting.clear()
     await asyncio.to_thread(keep)
-    return Spooled(digest.hexdigest(), size, file)
+    return BufferedUpload(digest.hexdigest(), size, file)
 
 
 def _check_size(size_bytes: int) -> None:

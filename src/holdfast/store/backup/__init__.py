@@ -1,11 +1,11 @@
 """Backups of the whole store, and restoring them."""
 
-from holdfast.store.backup.backup import PART, BackedUp, back_up, damaged_sessions, remove_unfinished, restore
+from holdfast.store.backup.backup import PART, Backup, back_up, damaged_sessions, remove_unfinished, restore
 from holdfast.store.backup.backup_process import BackupFailed, BackupJob, back_up_apart
 
 __all__ = [
     "PART",
-    "BackedUp",
+    "Backup",
     "BackupFailed",
     "BackupJob",
     "back_up",

@@ -40,7 +40,7 @@ class DamagedSession:
 
 
 @dataclass(frozen=True, slots=True)
-class BackedUp:
+class Backup:
     """A backup that was checked."""
 
     path: Path
@@ -49,7 +49,7 @@ class BackedUp:
     damaged: tuple[DamagedSession, ...] = ()
 
 
-async def back_up(store: Store, path: Path, *, told: Told | None = None) -> BackedUp:
+async def back_up(store: Store, path: Path, *, told: Told | None = None) -> Backup:
     """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless the copy is whole.
 
     Sessions that are damaged in the store are copied too, and named. Conflict if another backup to this file is being
@@ -63,7 +63,7 @@ async def back_up(store: Store, path: Path, *, told: Told | None = None) -> Back
         if damaged:
             said = strict_json.dump([asdict(each) for each in damaged]).decode()
             await asyncio.to_thread(_format_of(beside.path).note, beside.path, said)
-        return BackedUp(path, await asyncio.to_thread(beside.put_in_place), sessions, damaged)
+        return Backup(path, await asyncio.to_thread(beside.put_in_place), sessions, damaged)
     finally:
         await asyncio.to_thread(beside.close)
 

@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.core.racing import first_of
-from holdfast.store.backup.backup import BackedUp, DamagedSession, remove_unfinished
+from holdfast.store.backup.backup import Backup, DamagedSession, remove_unfinished
 from holdfast.store.engine import Seen
 
 PROGRAM = "holdfast.store.backup"
@@ -38,7 +38,7 @@ class BackupJob:
     seen: Seen | None = None
 
 
-async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> BackedUp:
+async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
     """Copy the store to a new file and check the copy; Closing, and nothing is left, when `stopping` is set."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", PROGRAM),
@@ -71,8 +71,8 @@ async def _last_word(process: asyncio.subprocess.Process) -> dict[str, Any]:
     return {"code": "internal", "message": f"the process that makes the backup ended ({await process.wait()})"}
 
 
-def _result(said: dict[str, Any]) -> BackedUp:
+def _result(said: dict[str, Any]) -> Backup:
     if "code" in said:
         raise BackupFailed(said["message"], hint=said.get("hint"), reason=said["code"])
     damaged = tuple(DamagedSession(**each) for each in said["damaged"])
-    return BackedUp(Path(said["path"]), said["bytes"], said["sessions"], damaged)
+    return Backup(Path(said["path"]), said["bytes"], said["sessions"], damaged)

@@ -48,7 +48,7 @@ class Write:
         self.error, self.recorded = error, []
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection went. Those of the group that may have been committed are reruns now.
 
     `frozen` if that was because this process stood still in the middle, and others could not wait for it.
@@ -60,7 +60,7 @@ class Lost(Exception):
         self.frozen = frozen
 
 
-class Freed(Exception):
+class GroupFreed(Exception):
     """The group was taken back, and what was in its way is there no more."""
 
     def __init__(self, error: Exception) -> None:
@@ -142,17 +142,17 @@ class Groups:
         return True
 
     def after_error(self, error: Exception, *, committing: bool) -> Damage:
-        """Take back what was begun, and say what the error means; Lost if the connection went, Freed if it is worth
-        another try."""
+        """Take back what was begun, and say what the error means; ConnectionLost if the connection went, GroupFreed if
+        it is worth another try."""
         damage = self.writer.damage(error, committing=committing)
         if damage in (Damage.DISCONNECTED, Damage.FROZEN):
-            raise Lost(error, frozen=damage is Damage.FROZEN) from error
+            raise ConnectionLost(error, frozen=damage is Damage.FROZEN) from error
         if damage is Damage.FATAL:
             log.critical("the store stops acknowledging: %s", error)
             self.failure = StoreFailed(f"the store has stopped acknowledging: {error}")
         self.writer.rollback()
         if damage is Damage.FREED:
-            raise Freed(error) from error
+            raise GroupFreed(error) from error
         return damage
 
     def note_failure(self, error: Exception) -> None:
@@ -165,7 +165,7 @@ class Groups:
         """Whether the writes are there in spite of the error, and answered; if their connection went, they may be."""
         try:
             damage = self.after_error(error, committing=bool(in_commit))
-        except Lost:
+        except ConnectionLost:
             for write in in_commit:
                 write.rerun = write.rerun or write.error is None
             raise

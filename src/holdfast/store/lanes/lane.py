@@ -21,7 +21,7 @@ from typing import Any
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
 from holdfast.store.engine import RecordedEvent, Tx, Writer
 from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
-from holdfast.store.lanes.group import Freed, Groups, Lost, Write
+from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, Write
 from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.write_retries import WriteRetries
 
@@ -227,9 +227,9 @@ class Lane:
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
         try:
             self._groups.after_error(error, committing=committing)
-        except Freed:
+        except GroupFreed:
             pass  # the next look tries it again
-        except Lost:
+        except ConnectionLost:
             with contextlib.suppress(HoldfastError, *self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
@@ -253,9 +253,9 @@ class Lane:
             done = self._groups.commit(batch)
             pending.extendleft(reversed(batch[done:]))
             self._settle(batch[:done])
-        except Lost as lost:
+        except ConnectionLost as lost:
             self._retries.after_loss(batch, lost)
-        except Freed:
+        except GroupFreed:
             self._retries.run_each(batch)
         except HoldfastError as refusal:
             self._groups.note_failure(refusal)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.core.retry import Backoff
-from holdfast.store.lanes.group import Freed, Groups, Lost, Write
+from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, Write
 
 RECONNECT_SECONDS = 10.0
 RECONNECTS = Backoff(0.05, 1.0)
@@ -39,7 +39,7 @@ class WriteRetries:
             if lost is not None and not self._reconnect(lost, batch[index + 1 :]):
                 return
 
-    def after_loss(self, batch: Sequence[Write], lost: Lost) -> None:
+    def after_loss(self, batch: Sequence[Write], lost: ConnectionLost) -> None:
         """Reconnect and run the writes one by one; answer them all if the database stays away."""
         if not self._reconnect(lost, batch):
             return
@@ -55,7 +55,7 @@ class WriteRetries:
         if self.suspects:
             self.run_each([self.suspects.popleft()])
 
-    def _run_alone(self, write: Write) -> Lost | None:
+    def _run_alone(self, write: Write) -> ConnectionLost | None:
         """Run one write and answer it; what it lost its connection to, if that is what happened."""
         groups, loss = self._groups, None
         if groups.failure is not None:
@@ -65,7 +65,7 @@ class WriteRetries:
             write.error = None
             try:
                 groups.commit([write], cautious=True)
-            except Lost as lost:
+            except ConnectionLost as lost:
                 loss = lost
                 write.losses += 1
                 if write.losses < MAX_LOSSES and not lost.frozen:
@@ -73,7 +73,7 @@ class WriteRetries:
                     return loss
                 text = f"the connection was lost each time that this was written: {lost}"
                 write.fail(StoreUnavailable(STOOD_STILL if lost.frozen else text))
-            except Freed as freed:
+            except GroupFreed as freed:
                 write.fail(groups.writer.explain(freed.error))
             except HoldfastError as refusal:
                 groups.note_failure(refusal)
@@ -83,7 +83,7 @@ class WriteRetries:
         self._settle([write])
         return loss
 
-    def _reconnect(self, lost: Lost, waiting: Sequence[Write]) -> bool:
+    def _reconnect(self, lost: ConnectionLost, waiting: Sequence[Write]) -> bool:
         """Replace the connection; if the database stays away, all who wait are told so."""
         deadline = time.monotonic() + RECONNECT_SECONDS
         tries = 1

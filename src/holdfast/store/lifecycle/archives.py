@@ -54,7 +54,7 @@ LEFT = "SELECT count(*) FROM transcript_events WHERE session_no = ?1 AND seq <= 
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class DeletedSession:
     """A deleted session: when and why, and what its log was."""
 
     session_no: int
@@ -74,8 +74,8 @@ class Archives(Part):
     engine: Engine
 
     async def list(
-        self, *, deleted_before: int | None = None, after: Archived | None = None, limit: int = 500
-    ) -> list[Archived]:
+        self, *, deleted_before: int | None = None, after: DeletedSession | None = None, limit: int = 500
+    ) -> list[DeletedSession]:
         """What was deleted, the oldest first, purged or not: the first ones, or those after the last of a page."""
         before = 2**62 if deleted_before is None else deleted_before
         place = (-1, 0) if after is None else (after.deleted_at, after.session_no)
@@ -87,7 +87,7 @@ class Archives(Part):
         rows = await self.workers.read(lambda tx: tx.all(DUE, self.tenant, deleted_before, limit))
         return [row[0] for row in rows]
 
-    async def get(self, session_id: str) -> Archived:
+    async def get(self, session_id: str) -> DeletedSession:
         """One deleted session, or NotFound."""
         check_session_id(session_id)
         found = await self.workers.read(lambda tx: get_archive(tx, self.tenant, session_id))
@@ -119,13 +119,13 @@ class Archives(Part):
         if prev != archived.head_hash:
             raise Corrupt(f"the archive of session {session_id!r} does not end as it should", seq=after)
 
-    async def purge(self, session_id: str, *, progress: Progress | None = None) -> Archived:
+    async def purge(self, session_id: str, *, progress: Progress | None = None) -> DeletedSession:
         """Remove an archive's events for good; its id stays taken. The first write decides, and what the steps after
         it leave is a chore."""
         archived = await self.get(session_id)
         now = self.clock.now()
 
-        def begin(tx: Tx) -> Archived:
+        def begin(tx: Tx) -> DeletedSession:
             if tx.one(LEFT, archived.session_no, archived.events) != (0,):
                 raise InvalidInput(f"session {session_id!r} is still on its way to the archive", hint="try again soon")
             tx.run(PURGING, archived.session_no, now, b"{}")
@@ -144,7 +144,7 @@ class Archives(Part):
                     progress(left, archived.events)
         return purged
 
-    def _page(self, tx: Tx, archived: Archived, after: int) -> Sequence[Row]:
+    def _page(self, tx: Tx, archived: DeletedSession, after: int) -> Sequence[Row]:
         wanted = min(PAGE, archived.events - after)
         if archived.size_bytes > STRETCH_BYTES:
             place = (archived.session_no, after)
@@ -164,7 +164,7 @@ class Archives(Part):
         return rows
 
 
-def get_archive(tx: Tx, tenant: str, session_id: str) -> Archived | None:
+def get_archive(tx: Tx, tenant: str, session_id: str) -> DeletedSession | None:
     """The archive of a deleted session, or None."""
     row = tx.one(GET, tenant, session_id)
     return None if row is None else _archived(row)
@@ -192,5 +192,5 @@ def purge(tx: Tx, session_no: int) -> int:
     return last
 
 
-def _archived(row: Row) -> Archived:
-    return Archived(*row)
+def _archived(row: Row) -> DeletedSession:
+    return DeletedSession(*row)

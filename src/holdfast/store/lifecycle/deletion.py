@@ -15,7 +15,7 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.chores import makes_room
 from holdfast.store.lifecycle import arrivals
-from holdfast.store.lifecycle.archives import INSERT_ARCHIVE, Archived, get_archive
+from holdfast.store.lifecycle.archives import INSERT_ARCHIVE, DeletedSession, get_archive
 from holdfast.store.lifecycle.arrivals import Progress
 from holdfast.store.log.append import append
 from holdfast.store.log.reading import existing_head
@@ -60,7 +60,7 @@ class Deletion(Part):
         reason: str = "",
         unchanged_at: int | None = None,
         progress: Progress | None = None,
-    ) -> Archived:
+    ) -> DeletedSession:
         """End the session and move its events to the archive; LegalHold if it is held.
 
         With `unchanged_at` Conflict if its log does not end at this seq any more, or it is leased to a writer.
@@ -68,7 +68,7 @@ class Deletion(Part):
         check_session_id(session_id)
         event = self.own_event(SessionDeleted(reason))
 
-        def end(tx: Tx) -> Archived:
+        def end(tx: Tx) -> DeletedSession:
             if tx.rerun:
                 done = get_archive(tx, self.tenant, session_id)
                 if done is not None:
@@ -107,7 +107,7 @@ class Deletion(Part):
             await self._move(archived, progress)
         return archived
 
-    async def _move(self, archived: Archived, progress: Progress | None) -> None:
+    async def _move(self, archived: DeletedSession, progress: Progress | None) -> None:
         left = archived.events + 1
         while left:
             left = await self.write(

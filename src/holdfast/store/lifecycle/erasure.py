@@ -59,7 +59,7 @@ ARCHIVED_COPIES = """
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasureResult:
     """What was erased of one session, and who else holds copies of it."""
 
     session_id: str
@@ -95,7 +95,9 @@ class Erasure(Part):
 
     engine: Engine
 
-    async def erase(self, session_id: str, seqs: Iterable[int], *, reason: str, everywhere: bool = False) -> Erased:
+    async def erase(
+        self, session_id: str, seqs: Iterable[int], *, reason: str, everywhere: bool = False
+    ) -> ErasureResult:
         """Remove what these events say; with `everywhere` also from forks and archives.
 
         LegalHold, and nothing is erased, if the session, or with `everywhere` a copy, is held. Any other error names in
@@ -119,7 +121,7 @@ class Erasure(Part):
                 copies = await self.workers.read(lambda tx: self._copies(tx, head, targets))
                 if not everywhere or not (copies.live or copies.archived):
                     named = tuple(sorted(name for name, _ in copies.archived))
-                    return Erased(session_id, chosen, tuple(sorted(copies.live)), named)
+                    return ErasureResult(session_id, chosen, tuple(sorted(copies.live)), named)
                 for other, places in copies.live.items():
                     with contextlib.suppress(SessionGone):  # it is found in the archive next
                         await self._erase(other, tuple(place.seq for place in places), reason)

@@ -33,7 +33,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class DoomedSession:
     """A session that a policy ends, and why."""
 
     session_id: str
@@ -47,7 +47,7 @@ class Doomed:
 class RetentionPlan:
     """What a policy would end, oldest first, and what it may not touch although it would."""
 
-    doomed: list[Doomed]
+    doomed: list[DoomedSession]
     held: list[str]
 
 
@@ -73,13 +73,13 @@ class Retention(Part):
                 raise InvalidInput(f"a limit of retention must be a whole number from 0, not {limit!r:.40}")
         return decide(policy, await self._candidates(), self.clock.now())
 
-    async def run(self, plan: RetentionPlan, *, progress: Progress | None = None) -> list[Doomed]:
+    async def run(self, plan: RetentionPlan, *, progress: Progress | None = None) -> list[DoomedSession]:
         """Delete what the plan names; those that were deleted. What was used, held or gone meanwhile is left out.
 
         An error half-way names in its details those that were `deleted` before it.
         """
         deletion = Deletion(self.tenant, self.workers, self.clock, self.ids)
-        done: list[Doomed] = []
+        done: list[DoomedSession] = []
         for number, doomed in enumerate(plan.doomed, 1):
             try:
                 reason = f"retention: {doomed.reason}"
@@ -116,7 +116,7 @@ def decide(policy: Policy, candidates: list[_Candidate], now: int) -> RetentionP
     """Which of the candidates, in the order in which they began, are over one of the limits: the least recently
     used first, and of those of one moment the one that began first."""
     count, size = len(candidates), sum(each.size_bytes for each in candidates)
-    doomed: list[Doomed] = []
+    doomed: list[DoomedSession] = []
     held: list[str] = []
     for each in sorted(candidates, key=lambda each: each.updated_at):
         reason = None
@@ -131,6 +131,6 @@ def decide(policy: Policy, candidates: list[_Candidate], now: int) -> RetentionP
         if each.held:
             held.append(each.session_id)
             continue
-        doomed.append(Doomed(each.session_id, reason, each.updated_at, each.head_seq, each.size_bytes))
+        doomed.append(DoomedSession(each.session_id, reason, each.updated_at, each.head_seq, each.size_bytes))
         count, size = count - 1, size - each.size_bytes
     return RetentionPlan(doomed, held)

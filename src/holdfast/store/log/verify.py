@@ -64,7 +64,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class SessionVerdict:
     """What verification found of one session; `problem` is None when everything holds."""
 
     session_id: str
@@ -93,7 +93,7 @@ class Verification(Part):
 
     engine: Engine
 
-    async def session(self, session_id: str) -> Verified:
+    async def session(self, session_id: str) -> SessionVerdict:
         """Verify one session; NotFound if there is none."""
         check_session_id(session_id)
         head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
@@ -108,10 +108,10 @@ class Verification(Part):
                 )
                 if now == head:
                     await check_points(self.workers, head)
-                    return Verified(session_id, head.seq, head.hash.hex())
+                    return SessionVerdict(session_id, head.seq, head.hash.hex())
                 head = now
         except Corrupt as error:
-            return Verified(session_id, head.seq, head.hash.hex(), error.message, error.details.get("seq"))
+            return SessionVerdict(session_id, head.seq, head.hash.hex(), error.message, error.details.get("seq"))
 
     async def sessions(self, after: str | None = None) -> list[str]:
         """The ids of the next sessions to verify, oldest first; empty at the end."""
@@ -127,7 +127,7 @@ class Verification(Part):
 
         return await self.workers.read(run)
 
-    async def every(self) -> AsyncIterator[Verified]:
+    async def every(self) -> AsyncIterator[SessionVerdict]:
         """Verify the tenant's sessions, oldest first, also those that cannot even be read; not those deleted since."""
         after = 0
         while page := await self.workers.read(lambda tx, after=after: tx.all(SESSIONS, self.tenant, after)):  # type: ignore[misc]
@@ -136,7 +136,7 @@ class Verification(Part):
                 try:
                     yield await self.session(session_id)
                 except Corrupt as error:
-                    yield Verified(session_id, 0, "", error.message)
+                    yield SessionVerdict(session_id, 0, "", error.message)
                 except (NotFound, SessionGone):
                     continue
 

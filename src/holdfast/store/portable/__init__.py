@@ -16,7 +16,7 @@ from holdfast.store.portable.durable import replacing, writing
 from holdfast.store.portable.files_layout import moment
 from holdfast.store.portable.folder_documents import described, ended
 from holdfast.store.portable.folder_log import FolderLog, read_log
-from holdfast.store.portable.folder_reader import SessionFolder, Skipped, is_session, read_folder, session_folders
+from holdfast.store.portable.folder_reader import SessionFolder, SkippedLine, is_session, read_folder, session_folders
 from holdfast.store.portable.folder_writer import FolderWriter
 from holdfast.store.portable.limits import Limits
 from holdfast.store.portable.lines import SessionHeader, breaks_line, decode_event, encode_event, event_parts
@@ -34,7 +34,7 @@ __all__ = [
     "SessionFolder",
     "SessionHeader",
     "SessionWriter",
-    "Skipped",
+    "SkippedLine",
     "Totals",
     "breaks_line",
     "decode_event",

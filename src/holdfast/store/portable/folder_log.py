@@ -30,7 +30,7 @@ from holdfast.store.log.prepare import LAST_MS, Prepared, prepare
 from holdfast.store.portable.archive_writer import ArchiveWriter
 from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, FolderEvent, moment
 from holdfast.store.portable.folder_documents import Description, children_in, described, ended, fork_of
-from holdfast.store.portable.folder_reader import SessionFolder, Skipped, read_folder
+from holdfast.store.portable.folder_reader import SessionFolder, SkippedLine, read_folder
 from holdfast.store.portable.lines import SessionHeader
 from holdfast.store.portable.refusal import refuse, refuse_line
 from holdfast.store.portable.zip_writer import Sink
@@ -54,7 +54,7 @@ class FolderLog:
     created_at: int
     updated_at: int
     own: tuple[Prepared, ...]
-    skipped: list[Skipped]
+    skipped: list[SkippedLine]
 
     def write(self, sink: Sink) -> int:
         """Write an archive with this session; where its log ends."""
@@ -84,7 +84,7 @@ def read_log(path: Path, clock: Clock, ids: IdSource) -> FolderLog:
     found = folder.metadata or {}
     with _blaming(METADATA):
         about = described(found, folder.initial)
-    skipped: list[Skipped] = []
+    skipped: list[SkippedLine] = []
     lines, first, last, highest = 0, None, None, 0
     beside: dict[tuple[str, str], int] = {}
     for entry in _once(folder, skipped):
@@ -94,7 +94,7 @@ def read_log(path: Path, clock: Clock, ids: IdSource) -> FolderLog:
         first, last = at if first is None else first, at if at is not None else last
         highest = max(highest, entry.seq or 0)
     said = "member {name!r:.80} beside details is left out, here and in later lines"
-    skipped += [Skipped(file, line, said.format(name=name)) for (file, name), line in beside.items()]
+    skipped += [SkippedLine(file, line, said.format(name=name)) for (file, name), line in beside.items()]
     now = clock.now()
     created_at = next(at for at in (about.created_at, first, now) if at is not None)
     updated_at = next(at for at in (about.updated_at, last, created_at) if at is not None)
@@ -176,7 +176,7 @@ class _Log:
         return Event(self.seq, event_id, type_, payload, at, self._hash, parent_id, key, erased)
 
 
-def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[FolderEvent]:
+def _once(folder: SessionFolder, skipped: list[SkippedLine]) -> Iterator[FolderEvent]:
     """The entries without those that repeat an earlier one; BadArchive if one says otherwise under its id or key."""
     seen: dict[tuple[str, str], bytes] = {}
     for entry in folder.entries:
@@ -188,7 +188,7 @@ def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[FolderEvent
         if any(other != said for other in before):
             raise refuse("line", "its id or key was used before, with another body", entry.file, entry.line)
         if before:
-            skipped.append(Skipped(entry.file, entry.line, "repeated: it was there before"))
+            skipped.append(SkippedLine(entry.file, entry.line, "repeated: it was there before"))
             continue
         seen.update(dict.fromkeys(names, said))
         yield entry

@@ -35,7 +35,7 @@ CHUNK = 64 * 1024
 MAX_DOCUMENT = 64 * 1024 * 1024
 
 
-class Skipped(NamedTuple):
+class SkippedLine(NamedTuple):
     """A line that was left out, and why."""
 
     file: str
@@ -53,7 +53,7 @@ class SessionFolder:
     metadata: dict[str, Any] | None
     initial: Any
     final: Any
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedLine] = field(default_factory=list)
     version: int | None = None
 
     @property
@@ -63,7 +63,7 @@ class SessionFolder:
             if entry.erased is None:
                 yield entry.event
             else:
-                self.skipped.append(Skipped(entry.file, entry.line, "erased: its details are gone"))
+                self.skipped.append(SkippedLine(entry.file, entry.line, "erased: its details are gone"))
 
 
 def session_folders(root: Path) -> list[Path]:
@@ -96,7 +96,7 @@ def read_folder(path: Path) -> SessionFolder:
     except OSError as error:
         raise refuse("unreadable", f"cannot be read: {error.strerror}", path.name) from None
     state = _document(path / STATE, dict)
-    skipped: list[Skipped] = []
+    skipped: list[SkippedLine] = []
     files = [_entries(session_id, path / name, skipped) for name in (ACTIONS, RESPONSES)]
     return SessionFolder(
         session_id,
@@ -131,7 +131,7 @@ def _before(one: FolderEvent, other: FolderEvent) -> bool:
     return False
 
 
-def _entries(session_id: str, path: Path, skipped: list[Skipped]) -> Iterator[FolderEvent]:
+def _entries(session_id: str, path: Path, skipped: list[SkippedLine]) -> Iterator[FolderEvent]:
     file = _open(path)
     if file is None:
         return
@@ -142,7 +142,9 @@ def _entries(session_id: str, path: Path, skipped: list[Skipped]) -> Iterator[Fo
                 entry = decode_entry(session_id, path.name, lines.number, line)
             except InvalidInput as error:
                 if lines.unended and isinstance(error, InvalidJson):
-                    skipped.append(Skipped(path.name, lines.number, "torn: the file ends in the middle of this line"))
+                    skipped.append(
+                        SkippedLine(path.name, lines.number, "torn: the file ends in the middle of this line")
+                    )
                     return
                 raise refuse_line(error, path.name, lines.number) from None
             yield entry

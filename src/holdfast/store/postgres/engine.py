@@ -95,14 +95,12 @@ class PostgresEngine:
             self._epochs.enter(connection)
 
     def writer(self) -> Writer:
-        """A new connection for a lane."""
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
         with _told():
             return PostgresWriter(self._epochs.entering(self._connect_to_write), lambda: self._refusal)
 
     def reader(self) -> Reader:
-        """A new connection for reads."""
         with _told():
             return PostgresReader(self._epochs.entering(lambda: self._database.connect(read_only=True)))
 
@@ -131,11 +129,9 @@ class PostgresEngine:
         return None
 
     def announce(self) -> None:
-        """Tell the other processes soon."""
         self._notices.announce()
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """Hear the other processes."""
         self._notices.listen(heard)
 
     def check(self) -> list[str]:

@@ -65,21 +65,18 @@ class PostgresTx:
         return self._connection.history
 
     def one(self, sql: str, *args: Any) -> Row | None:
-        """The first row, or None."""
         self.speak()
         row = self._connection.execute(dollars(sql), args, binary=True).fetchone()
         self._heard = time.monotonic()
         return row
 
     def all(self, sql: str, *args: Any) -> list[Row]:
-        """Every row."""
         self.speak()
         rows = self._connection.execute(dollars(sql), args, binary=True).fetchall()
         self._heard = time.monotonic()
         return rows
 
     def run(self, sql: str, *args: Any) -> None:
-        """Change rows; nothing comes back."""
         self.changed = True
         self.speak()
         self._connection.execute(dollars(sql), args)
@@ -94,7 +91,6 @@ class PostgresTx:
         self._heard = time.monotonic()
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """The same statement for each row of arguments."""
         self.changed = True
         self.speak()
         with self._connection.cursor() as cursor:
@@ -166,15 +162,12 @@ class PostgresWriter:
         return self._tx
 
     def savepoint(self) -> None:
-        """Mark the place that `undo` returns to."""
         self._connection.execute("SAVEPOINT w")
 
     def release(self) -> None:
-        """Keep what was done since the savepoint."""
         self._connection.execute("RELEASE SAVEPOINT w")
 
     def undo(self) -> None:
-        """Take back what was done since the savepoint."""
         self._connection.execute("ROLLBACK TO SAVEPOINT w")
         self._connection.execute("RELEASE SAVEPOINT w")
 
@@ -208,11 +201,9 @@ class PostgresWriter:
         return Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
         return explain(error)
 
     def reconnect(self) -> None:
-        """Replace a lost connection."""
         with contextlib.suppress(psycopg.Error):
             self._leave_pipeline()
         self._connection.close()
@@ -222,7 +213,6 @@ class PostgresWriter:
         """The server looks after itself."""
 
     def close(self) -> None:
-        """End the connection."""
         self._connection.close()
 
     def _has_ended_frozen(self) -> bool:
@@ -262,12 +252,10 @@ class ReadTx(PostgresTx):
         self._told = READ_SECONDS
 
     def one(self, sql: str, *args: Any) -> Row | None:
-        """The first row, or None."""
         self._go_on()
         return super().one(sql, *args)
 
     def all(self, sql: str, *args: Any) -> list[Row]:
-        """Every row."""
         self._go_on()
         return super().all(sql, *args)
 
@@ -291,7 +279,6 @@ class PostgresReader:
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
-        """Run `fn` over one consistent, read-only view of the store."""
         self._settle()
         if self._connection.closed:
             self._connection = self._connect()
@@ -312,11 +299,9 @@ class PostgresReader:
             self._connection.cancel_safe(timeout=CANCEL_SECONDS)
 
     def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
         return explain(error)
 
     def close(self) -> None:
-        """End the connection."""
         self._connection.close()
 
     def _settle(self) -> None:

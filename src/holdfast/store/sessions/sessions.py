@@ -51,7 +51,7 @@ Change = Callable[[SessionFacts], SessionFacts]
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedSession:
     """A session, and whether this call made it."""
 
     session: Session
@@ -84,7 +84,7 @@ class Sessions(Part):
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
         parent_session: str | None = None,
-    ) -> Created:
+    ) -> CreatedSession:
         """Describe a session, making it if need be; Conflict if it was described otherwise before.
 
         An agent that is not named is the one that the session has, or the ordinary one.
@@ -106,7 +106,7 @@ class Sessions(Part):
         check_most(body.initial, MAX_INITIAL, "the initial document")
         draft = self.own_event(body)._replace(idempotency_key=CREATE_KEY)
 
-        def write(tx: Tx) -> Created:
+        def write(tx: Tx) -> CreatedSession:
             head = head_of(tx, self.tenant, chosen)
             new, said, event = head is None, body, draft
             if agent is None and head is not None:
@@ -120,7 +120,7 @@ class Sessions(Part):
                 describe(tx, self.tenant, chosen, lambda facts: _modest(facts, created(facts, said)))
             elif appended.event_ids == (event.event_id,):  # an earlier run of this write made it
                 new = appended.first_seq == 1
-            return Created(get(tx, self.tenant, chosen), new)
+            return CreatedSession(get(tx, self.tenant, chosen), new)
 
         return await self.write(chosen, write)
 

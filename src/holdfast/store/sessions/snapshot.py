@@ -34,7 +34,7 @@ class SessionTotals:
 
     @property
     def sessions(self) -> int:
-        """All of them."""
+        """How many there are in all."""
         return sum(self.by_status.values())
 
 
@@ -75,7 +75,7 @@ class StoreSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SessionSnapshot:
-    """One session."""
+    """One session, at the same moment as the others."""
 
     _tx: Tx
     tenant: str
@@ -88,7 +88,7 @@ class SessionSnapshot:
         return self._head.seq
 
     def description(self) -> Session:
-        """Its row."""
+        """What is said of it: agent, user, status, metadata and the rest."""
         return get(self._tx, self.tenant, self.session_id)
 
     def state(self) -> State:

@@ -95,7 +95,6 @@ class SqliteEngine:
         return self._writer
 
     def reader(self) -> Reader:
-        """A new connection for reads."""
         return SqliteReader(self._connect(query_only=True), self._clock)
 
     def moment(self) -> str | None:
@@ -132,7 +131,6 @@ class SqliteEngine:
         return None
 
     def figures(self) -> dict[str, Any]:
-        """Sizes for status pages."""
         wal = Path(f"{os.path.realpath(self.path)}-wal")
         try:
             connection = self._connect(query_only=True)

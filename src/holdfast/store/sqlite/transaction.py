@@ -34,17 +34,14 @@ class SqliteTx:
         self.recorded: list[RecordedEvent] = []
 
     def one(self, sql: str, *args: Any) -> Row | None:
-        """The first row, or None."""
         rows: list[Row] = self._execute(sql, args).fetchall()  # to its end: an open statement keeps its snapshot
         return rows[0] if rows else None
 
     def all(self, sql: str, *args: Any) -> list[Row]:
-        """Every row."""
         rows: list[Row] = self._execute(sql, args).fetchall()
         return rows
 
     def run(self, sql: str, *args: Any) -> None:
-        """Change rows; nothing comes back."""
         self.changed = True
         self._execute(sql, args)
 
@@ -55,7 +52,6 @@ class SqliteTx:
             self._execute(sql, args)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """The same statement for each row of arguments."""
         self.changed = True
         self._executemany(sql, rows)
 
@@ -95,7 +91,6 @@ class SqliteReader:
         connection.set_exec_trace(self._refuse_ended)
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
-        """Run `fn` over one consistent, read-only view of the store."""
         self._deadline, self._gone = time.monotonic() + READ_SECONDS, gone
         try:
             self._run("BEGIN")
@@ -111,11 +106,9 @@ class SqliteReader:
         self._connection.interrupt()
 
     def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
         return explain(error)
 
     def close(self) -> None:
-        """End the connection."""
         self._connection.close()
 
     def _ended(self) -> bool:

@@ -44,15 +44,12 @@ class SqliteWriter:
         return self._tx
 
     def savepoint(self) -> None:
-        """Mark the place that `undo` returns to."""
         self._run("SAVEPOINT w")
 
     def release(self) -> None:
-        """Keep what was done since the savepoint."""
         self._run("RELEASE w")
 
     def undo(self) -> None:
-        """Take back what was done since the savepoint."""
         self._run("ROLLBACK TO w")
         self._run("RELEASE w")
 
@@ -62,7 +59,6 @@ class SqliteWriter:
         self._log.check_same()
 
     def rollback(self) -> None:
-        """Take back everything since `begin`."""
         if self._connection.in_transaction:
             self._run("ROLLBACK")
 
@@ -74,7 +70,6 @@ class SqliteWriter:
         return Damage.FATAL if unsure else Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
-        """The error as a caller should see it."""
         return explain(error)
 
     def reconnect(self) -> None:

@@ -45,7 +45,7 @@ DROP_OF_SESSION = "DELETE FROM outbox WHERE session_no = ?1"
 
 
 @dataclass(frozen=True, slots=True)
-class Unposted:
+class PendingPost:
     """A place that has yet to be told how a task stands, since a version of it; `tries` is how often it was taken
     from a process that died."""
 
@@ -62,27 +62,27 @@ class Outbox(Part):
 
     __slots__ = ()
 
-    async def waiting(self) -> list[Unposted]:
+    async def waiting(self) -> list[PendingPost]:
         """The tenant's, by task."""
-        return [Unposted(*row) for row in await self.workers.read(lambda tx: tx.all(WAITING, self.tenant))]
+        return [PendingPost(*row) for row in await self.workers.read(lambda tx: tx.all(WAITING, self.tenant))]
 
-    async def left_of_task(self, task_id: str, me: str) -> list[Unposted]:
+    async def left_of_task(self, task_id: str, me: str) -> list[PendingPost]:
         """Those of one task whose poster no longer says that it is alive, or is me."""
         rows = await self.workers.read(
             lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), ReadLength.PAGE
         )
-        return [Unposted(*row) for row in rows]
+        return [PendingPost(*row) for row in rows]
 
-    async def left(self, me: str | None = None) -> list[Unposted]:
+    async def left(self, me: str | None = None) -> list[PendingPost]:
         """Some of every tenant's whose poster no longer says that it is alive, and then some whose poster is me."""
 
         def read(tx: Tx) -> list[Row]:
             dead = tx.all(LEFT, tx.now())
             return dead + [row for row in tx.all(OWN, me) if row not in dead] if me is not None else dead
 
-        return [Unposted(*row) for row in await self.workers.read(read)]
+        return [PendingPost(*row) for row in await self.workers.read(read)]
 
-    async def take(self, item: Unposted, poster: str) -> bool:
+    async def take(self, item: PendingPost, poster: str) -> bool:
         """Make it this poster's, which counts as a try if it was another's; False if somebody else has changed it since
         it was found."""
 
@@ -90,7 +90,7 @@ class Outbox(Part):
             row: Row | None = tx.one(GET, self.tenant, item.task_id, item.config_id)
             if row is None:
                 return False
-            now = Unposted(*row)
+            now = PendingPost(*row)
             if now != item:
                 return now.poster == poster and now.tries == item.tries + 1 and tx.rerun
             tx.run(TAKE, self.tenant, item.task_id, item.config_id, poster)

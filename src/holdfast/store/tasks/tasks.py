@@ -72,7 +72,7 @@ WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class TaskStart:
     """A message's task, whether the message was here before, and whether it waits for a turn that is not over."""
 
     task: Task
@@ -110,7 +110,9 @@ class Tasks(Part):
 
     __slots__ = ()
 
-    async def begin(self, session_id: str, task_id: str, context_id: str, message: NewEvent, *, owner: str) -> Begun:
+    async def begin(
+        self, session_id: str, task_id: str, context_id: str, message: NewEvent, *, owner: str
+    ) -> TaskStart:
         """Record a message and the task it begins; the first task if this message, by its key, began one before."""
         check_session_id(session_id)
         check_name(task_id, "a task id")
@@ -121,18 +123,18 @@ class Tasks(Part):
         begun = self.own_event(change)
         mark = self._mark(task_id, ACTIVE)
 
-        def write(tx: Tx) -> Begun:
+        def write(tx: Tx) -> TaskStart:
             head = head_of(tx, self.tenant, session_id)
             if head is not None:
                 first = self._first(tx, head, prepared.type, prepared.idempotency_key, task_id)
                 if first is not None:
                     return first
             if head is not None and known_before(tx, head, begun) is not None:
-                return Begun(get(tx, self.tenant, task_id), False)
+                return TaskStart(get(tx, self.tenant, task_id), False)
             self._reopen(tx, session_id, head, mark)
             append(tx, self.tenant, session_id, [prepared, begun])
             session_no = existing_head(tx, self.tenant, session_id).session_no
-            return Begun(self._put(tx, session_no, None, change, begun.created_at, owner), False)
+            return TaskStart(self._put(tx, session_no, None, change, begun.created_at, owner), False)
 
         return await self.write(session_id, write, 3)
 
@@ -144,7 +146,7 @@ class Tasks(Part):
         *,
         owner: str,
         idempotency_key: str,
-    ) -> Begun:
+    ) -> TaskStart:
         """Record one more message to a task: one that asked back is to be worked on again, its document's members
         replaced by `changes`; in one that runs the message waits; TaskEnded if it has ended, and the first task if
         this message, by its own key, was here before. `idempotency_key` is the caller's: it tells a retry of this very
@@ -154,12 +156,12 @@ class Tasks(Part):
         resumed = self.own_event(change, idempotency_key)
         mark = self._mark(task.task_id, ACTIVE)
 
-        def write(tx: Tx) -> Begun:
+        def write(tx: Tx) -> TaskStart:
             head = existing_head(tx, self.tenant, task.session_id)
             now = get(tx, self.tenant, task.task_id)
             done = known_before(tx, head, resumed)
             if done is not None:
-                return Begun(now, False, _waited(done, task))
+                return TaskStart(now, False, _waited(done, task))
             first = self._first(tx, head, prepared.type, prepared.idempotency_key, None)
             if first is not None:
                 return first
@@ -169,11 +171,11 @@ class Tasks(Part):
                 waits = _change(task, now.state, {WAITING: waiting(now) + 1})
                 event = self.own_event(waits, idempotency_key)
                 append(tx, self.tenant, task.session_id, [prepared, event])
-                return Begun(self._put(tx, head.session_no, now, waits, event.created_at), False, True)
+                return TaskStart(self._put(tx, head.session_no, now, waits, event.created_at), False, True)
             self._reopen(tx, task.session_id, head, mark)
             append(tx, self.tenant, task.session_id, [prepared, resumed])
             tx.run(OWN, self.tenant, task.task_id, owner)
-            return Begun(self._put(tx, head.session_no, now, change, resumed.created_at), False)
+            return TaskStart(self._put(tx, head.session_no, now, change, resumed.created_at), False)
 
         return await self.write(task.session_id, write, 3)
 
@@ -306,7 +308,7 @@ class Tasks(Part):
 
         await self.workers.write(write, ())
 
-    def _first(self, tx: Tx, head: Head, type: str, key: str | None, task_id: str | None) -> Begun | None:
+    def _first(self, tx: Tx, head: Head, type: str, key: str | None, task_id: str | None) -> TaskStart | None:
         """The task that a message with this key began or went on with before."""
         known = None if key is None else find_by_key(tx, head, key)
         if known is None:
@@ -314,7 +316,7 @@ class Tasks(Part):
         if known.erased is not None or known.type != type:
             raise IdempotencyConflict(f"{key!r} was used before, for event {known.seq}", seq=known.seq)
         first = strict_json.parse(known.payload)["taskId"]
-        return Begun(get(tx, self.tenant, first), first != task_id)
+        return TaskStart(get(tx, self.tenant, first), first != task_id)
 
     def _reopen(self, tx: Tx, session_id: str, head: Head | None, mark: "_Mark") -> None:
         """Mark a session as active in which a turn begins, if the last one was its end."""

@@ -59,7 +59,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class DamagedHit:
     """An event that matches but is not what was written, and what is wrong with it."""
 
     session_id: str
@@ -73,7 +73,7 @@ class HitPage:
 
     hits: tuple[Hit, ...]
     cursor: str | None
-    damaged: tuple[Damaged, ...] = ()
+    damaged: tuple[DamagedHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Search(Part):
         return HitPage(
             tuple(hit for hit in read if isinstance(hit, Hit)),
             f"{self.engine.store_id}{tx.history}.{rows[fit - 1][0]}" if len(rows) > fit else None,
-            tuple(hit for hit in read if isinstance(hit, Damaged)),
+            tuple(hit for hit in read if isinstance(hit, DamagedHit)),
         )
 
 
@@ -185,13 +185,13 @@ def _whole(tx: Tx, row: Row) -> Row:
     return (*row[:6], payload[0], *row[7:])
 
 
-def _hit(row: Row, asked: Query) -> Hit | Damaged:
+def _hit(row: Row, asked: Query) -> Hit | DamagedHit:
     session_id, size, seq, event_id, type_, payload, created_at = row[1:8]
     if payload is None and event_id is not None:
         return Hit(session_id, seq, event_id, type_, created_at, None, (), size)
     try:
         event = checked(row[3:])
     except Corrupt as error:
-        return Damaged(session_id, seq, error.message)
+        return DamagedHit(session_id, seq, error.message)
     shown = snippet(asked, texts(event.payload))
     return Hit(session_id, seq, event_id, type_, created_at, shown.text, shown.highlights, size)

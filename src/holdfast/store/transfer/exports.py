@@ -57,7 +57,7 @@ class _Taken:
             _add(session, self.events)
 
 
-class Exporting(Part):
+class Exports(Part):
     """`store.exporting`."""
 
     __slots__ = ()

@@ -21,7 +21,7 @@ from typing import IO, NamedTuple, Protocol
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds
 from holdfast.core.errors import Conflict, InvalidInput
 from holdfast.core.problem import problem
-from holdfast.store.portable import SessionFolder, Skipped, is_session, read_folder, read_log, session_folders
+from holdfast.store.portable import SessionFolder, SkippedLine, is_session, read_folder, read_log, session_folders
 from holdfast.store.transfer.import_record import begin_record, end_record, sessions_made
 from holdfast.store.transfer.missing import MissingDocuments, SessionDocuments, missing_in
 
@@ -81,7 +81,7 @@ class FolderImport:
     sessions: list[str] = field(default_factory=list)
     there_before: list[str] = field(default_factory=list)
     events: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedLine] = field(default_factory=list)
     refused: list[RefusedFolder] = field(default_factory=list)
 
 
@@ -141,7 +141,7 @@ class _Arrival(NamedTuple):
     """What an import did with one folder: new events, lines left out, and where the log of a new session ends."""
 
     events: int
-    skipped: list[Skipped]
+    skipped: list[SkippedLine]
     head: int | None
 
 

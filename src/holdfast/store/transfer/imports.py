@@ -43,7 +43,7 @@ PUT_ROUTE = """
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """What an import did."""
 
     sessions: list[str] = field(default_factory=list)
@@ -57,12 +57,12 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Importing(Part):
+class Imports(Part):
     """`store.importing`."""
 
     engine: Engine
 
-    async def archive(self, path: Path, *, told: Told | None = None) -> Imported:
+    async def archive(self, path: Path, *, told: Told | None = None) -> ImportResult:
         """Import everything that an archive holds; BadArchive or Conflict before anything is written.
 
         Only a task whose id another session here has is found later, when its session is to be shown: that one is
@@ -72,7 +72,7 @@ class Importing(Part):
         reader = await asyncio.to_thread(ArchiveReader, path)
         with reader:
             await asyncio.to_thread(check, reader)
-            done = Imported()
+            done = ImportResult()
             try:
                 await self._import(reader, told, done)
             except HoldfastError as error:
@@ -82,7 +82,7 @@ class Importing(Part):
                 raise
             return done
 
-    async def _import(self, reader: ArchiveReader, told: Told | None, done: Imported) -> None:
+    async def _import(self, reader: ArchiveReader, told: Told | None, done: ImportResult) -> None:
         there = await self._there(reader)
         await self._check_memories(reader)
         attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
@@ -105,7 +105,7 @@ class Importing(Part):
             )
             done.memories += put
 
-    async def _sessions(self, reader: ArchiveReader, there: set[str], told: Told | None, done: Imported) -> None:
+    async def _sessions(self, reader: ArchiveReader, there: set[str], told: Told | None, done: ImportResult) -> None:
         async for session in _each(reader.sessions()):
             name = session.header.session_id
             if name in there:
