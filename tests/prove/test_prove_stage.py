@@ -13,8 +13,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.checks import over
 from holdfast.prove.runtime.facts import CLASSIC
-from holdfast.prove.runtime.single_run import bounds
-from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.stage import Bounds, Stage, bounds
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.wire.client import NoAnswerInTime
 from holdfast.prove.wire.envelopes import FileSent

@@ -16,6 +16,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.runtime import facts
 from holdfast.prove.runtime.layers import Layer, diagnose
 from holdfast.prove.runtime.peer import Peer
@@ -28,7 +29,6 @@ from holdfast.prove.targets import NotReady, Target
 from holdfast.prove.verdict import Exit, Finding, Verdict, exit_code, faulted, not_reached
 from holdfast.prove.wire.client import Wire
 
-INTERRUPTED = "the run was interrupted"
 DYING_SECONDS = 0.5
 
 

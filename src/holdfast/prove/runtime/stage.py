@@ -1,12 +1,14 @@
 """What a proof's steps can do to a target. Everything done here is in the history and in the evidence."""
 
 import asyncio
+import math
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from holdfast.core.errors import InvalidInput
 from holdfast.core.redact import redact
 from holdfast.prove.evidence import Evidence, body_for_events
 from holdfast.prove.runtime.facts import Facts
@@ -21,6 +23,7 @@ from holdfast.prove.wire.following import Following
 from holdfast.prove.wire.replies import Reply
 
 LOOK_EVERY_SECONDS = 0.05
+RECOVERY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,13 @@ class Bounds:
 
     answer: float
     recovery: float
+
+
+def bounds(timeout: float) -> Bounds:
+    """How long things may take in a run with this --timeout. A turn that is resumed takes its time as any does."""
+    if not 0 < timeout < math.inf:
+        raise InvalidInput("--timeout is a number of seconds", hint="for example --timeout 60")
+    return Bounds(answer=timeout, recovery=max(min(RECOVERY_SECONDS, timeout), timeout / 2))
 
 
 class Stage:

@@ -11,6 +11,7 @@ from random import Random
 from holdfast.core.errors import HoldfastError
 from holdfast.core.redact import redact_file
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.store.adapter import OFFERS
 from holdfast.prove.store.clause import Clause
 from holdfast.prove.store.client import Client, StoreTrouble, Subject
@@ -25,7 +26,6 @@ from holdfast.prove.verdict import (
     not_reached,
 )
 
-INTERRUPTED = "the run was interrupted"
 NOT_OFFERED = "not offered"
 
 

@@ -10,9 +10,9 @@ from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact
 from holdfast.prove.evidence import pretty
-from holdfast.prove.runtime.summary import VERDICTS
 from holdfast.prove.store.clauses import contract
 from holdfast.prove.store.run import Outcome, Plan, Result
+from holdfast.prove.verdict import VERDICTS
 from holdfast.prove.view import terminal
 
 
