@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.prove.folders import outcome, summary
 
-from holdfast.prove.view.terminal import Progress, layers, plain_table, show
+from holdfast.prove.view.terminal import StepLine, layers, plain_table, show
 
 
 class Terminal(io.StringIO):
@@ -77,7 +77,7 @@ def test_who_wants_to_try_a_command_is_told_how_to_keep_the_target() -> None:
 def test_progress_is_shown_on_a_terminal_and_nowhere_else() -> None:
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
-        progress = Progress(stream)
+        progress = StepLine(stream)
         progress.step("crash", "start again")
         progress.clear()
     assert "crash: start again" in terminal.getvalue()

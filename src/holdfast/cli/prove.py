@@ -160,7 +160,7 @@ def prove(context: click.Context, /, *, only: str | None, as_list: bool, show: s
     from holdfast.prove.runtime import command as work
     from holdfast.prove.runtime.options import RuntimeOptions
     from holdfast.prove.view.listing import show_listing
-    from holdfast.prove.view.showing import show_report
+    from holdfast.prove.view.report_link import show_report
 
     def proof() -> int:
         if as_list:

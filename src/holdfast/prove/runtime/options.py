@@ -10,7 +10,7 @@ from holdfast.prove.options import ARTIFACTS, ProverOptions
 from holdfast.prove.runtime.own_proofs import with_own
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.proofs import catalogue, select
-from holdfast.prove.runtime.stage import bounds
+from holdfast.prove.runtime.stage import patience_of
 from holdfast.prove.targets import Choice, Target, check, choose
 from holdfast.prove.wire.envelopes import WireVersion
 
@@ -94,7 +94,7 @@ class RuntimeOptions(ProverOptions):
             raise InvalidInput("--json and --ndjson exclude each other", hint="--ndjson ends with the summary")
         if self.keep_running and self.repeat > 1:
             raise InvalidInput("--keep-running is for a single run", hint="leave out --repeat")
-        bounds(self.timeout)
+        patience_of(self.timeout)
         if self.junit is not None:
             try:
                 self.junit.parent.mkdir(parents=True, exist_ok=True)

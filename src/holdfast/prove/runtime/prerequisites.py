@@ -20,7 +20,6 @@ async def reach(stage: Stage) -> None:
 
 
 def check_reached(history: History, facts: Facts) -> Finding:
-    """An answer came."""
     return proven(f"answers HTTP ({history.pages()[0].status})")
 
 

@@ -9,26 +9,26 @@ from holdfast.core.redact import redact
 from holdfast.prove.evidence import Evidence
 from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.runtime.proof import Proof
-from holdfast.prove.runtime.run import Plan, Result, Run
-from holdfast.prove.runtime.stage import bounds
+from holdfast.prove.runtime.run import ProofPlan, Result, Run
+from holdfast.prove.runtime.stage import patience_of
 from holdfast.prove.runtime.summary import summarize
 from holdfast.prove.targets import Target
 from holdfast.prove.wire.client import Wire
 
 
-def plan_of(options: RuntimeOptions, proofs: Sequence[Proof], seed: int) -> Plan:
+def plan_of(options: RuntimeOptions, proofs: Sequence[Proof], seed: int) -> ProofPlan:
     """What to do in one run."""
-    return Plan(
+    return ProofPlan(
         proofs,
         asked_for=frozenset(options.only),
         seed=seed,
-        bounds=bounds(options.timeout),
+        bounds=patience_of(options.timeout),
         keep_running=options.keep_running,
     )
 
 
 async def run_once(
-    plan: Plan,
+    plan: ProofPlan,
     target: Target,
     options: RuntimeOptions,
     evidence: Evidence,

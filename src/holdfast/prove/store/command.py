@@ -11,8 +11,8 @@ from holdfast.prove.options import ProverOptions
 from holdfast.prove.store import summary as summaries
 from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
-from holdfast.prove.store.run import Plan, Result, meet, perform
-from holdfast.prove.store.stage import Bounds
+from holdfast.prove.store.run import ContractPlan, ContractResult, meet, perform
+from holdfast.prove.store.stage import Amounts
 from holdfast.prove.view import terminal
 
 
@@ -21,7 +21,7 @@ class StoreOptions(ProverOptions):
     """The store to put under the contract, by its adapter, and how much of everything."""
 
     adapter: str
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: Amounts = field(default_factory=Amounts)
 
 
 def prove_store(options: StoreOptions) -> int:
@@ -30,8 +30,8 @@ def prove_store(options: StoreOptions) -> int:
     split(options.adapter)
     started_at = SystemClock().now()
     evidence = options.open_evidence("prove-store")
-    progress = terminal.Progress(sys.stderr)
-    plan = Plan(
+    progress = terminal.StepLine(sys.stderr)
+    plan = ContractPlan(
         options.adapter,
         clauses,
         asked_for=frozenset(options.only),
@@ -39,7 +39,7 @@ def prove_store(options: StoreOptions) -> int:
         bounds=options.bounds,
     )
 
-    async def run() -> Result:
+    async def run() -> ContractResult:
         subject = await meet(plan.adapter, evidence)
         cancel_on_signals()
         sys.stderr.write(f"proving {terminal.printable(subject.name)} with --seed {plan.seed}\n")

@@ -30,7 +30,7 @@ CLEAR_LINE = "\r\x1b[2K"
 NARROWEST_LAST_COLUMN = 20
 
 
-class Progress:
+class StepLine:
     """One line on a terminal that says what is going on; silent where there is no terminal."""
 
     def __init__(self, stream: TextIO) -> None:
