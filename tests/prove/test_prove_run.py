@@ -13,11 +13,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
-from holdfast.prove.runtime.proof import Proof
-from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.run import ProofPlan, Result, Run
-from holdfast.prove.runtime.stage import Patience, Stage
-from holdfast.prove.runtime.target_features import (
+from holdfast.prove.runtime.prerequisites import (
     NEEDS_PEER,
     NEEDS_RESTART,
     NEEDS_STREAMING,
@@ -25,6 +21,10 @@ from holdfast.prove.runtime.target_features import (
     missing,
     streams,
 )
+from holdfast.prove.runtime.proof import Proof
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.run import ProofPlan, Result, Run
+from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.runtime.workspace import Workspace
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.process import ProcessTarget, free_port

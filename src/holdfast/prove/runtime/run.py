@@ -20,11 +20,10 @@ from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.runtime import facts
 from holdfast.prove.runtime.layers import Layer, diagnose
 from holdfast.prove.runtime.peer import Peer
-from holdfast.prove.runtime.prerequisites import PREREQUISITES
+from holdfast.prove.runtime.prerequisites import PREREQUISITES, missing, streams
 from holdfast.prove.runtime.proof import Power, Proof, Steps
 from holdfast.prove.runtime.restarts import AGAIN, Switch
 from holdfast.prove.runtime.stage import Patience, Stage
-from holdfast.prove.runtime.target_features import missing, streams
 from holdfast.prove.targets import Target, TargetNotReady
 from holdfast.prove.verdict import Exit, Finding, Verdict, exit_code, faulted, not_reached
 from holdfast.prove.wire.client import Wire
