@@ -2,20 +2,20 @@
 
 from holdfast.core import TaskState
 from holdfast.prove.runtime.facts import CLASSIC
-from holdfast.prove.runtime.history import Entry, FileSeen, History, Look, Power, Streamed, Turn
+from holdfast.prove.runtime.history import Entry, FileLook, History, Power, StreamRecord, TaskLook, TurnRecord
 from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.verdict import Finding, Verdict
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 PROOFS = catalogue()
-KNOWS = Reply(text="You are Hongming, and you like blue.", state=TaskState.COMPLETED, task_id="t")
-FORGOT = Reply(text="I do not know.", state=TaskState.COMPLETED, task_id="t")
-REFUSED = Reply(error="JSON-RPC error -32603: oops")
-RUNNING = Reply(state=TaskState.WORKING, task_id="t")
-FAILED = Reply(state=TaskState.FAILED, task_id="t")
-CANCELED = Reply(state=TaskState.CANCELED, task_id="t")
-OPEN = Reply(text="done. What next?", state=TaskState.INPUT_REQUIRED, task_id="t")
-LATE = Reply(error="no answer within 15 s")
+KNOWS = TargetReply(text="You are Hongming, and you like blue.", state=TaskState.COMPLETED, task_id="t")
+FORGOT = TargetReply(text="I do not know.", state=TaskState.COMPLETED, task_id="t")
+REFUSED = TargetReply(error="JSON-RPC error -32603: oops")
+RUNNING = TargetReply(state=TaskState.WORKING, task_id="t")
+FAILED = TargetReply(state=TaskState.FAILED, task_id="t")
+CANCELED = TargetReply(state=TaskState.CANCELED, task_id="t")
+OPEN = TargetReply(text="done. What next?", state=TaskState.INPUT_REQUIRED, task_id="t")
+LATE = TargetReply(error="no answer within 15 s")
 
 BACK = Power("start again", "start", 1.0)
 DOWN = Power("start again", "start", 1.0, trouble="it ended with exit code 3")
@@ -25,20 +25,20 @@ KILL = Power("kill", "kill", 0.01)
 PROVEN, DISPROVEN, INCONCLUSIVE = Verdict.PROVEN, Verdict.DISPROVEN, Verdict.INCONCLUSIVE
 
 
-def turn(step: str, reply: Reply = KNOWS) -> Turn:
-    return Turn(step, "canary-ctx-1", f"({step})", reply, 0.01, f"curl {step}")
+def turn(step: str, reply: TargetReply = KNOWS) -> TurnRecord:
+    return TurnRecord(step, "canary-ctx-1", f"({step})", reply, 0.01, f"curl {step}")
 
 
-def saying(step: str, text: str) -> Turn:
-    return turn(step, Reply(text=text, state=TaskState.COMPLETED, task_id="t"))
+def saying(step: str, text: str) -> TurnRecord:
+    return turn(step, TargetReply(text=text, state=TaskState.COMPLETED, task_id="t"))
 
 
-def look(step: str, reply: Reply) -> Look:
-    return Look(step, "t", reply, 15.0, f"curl {step}")
+def look(step: str, reply: TargetReply) -> TaskLook:
+    return TaskLook(step, "t", reply, 15.0, f"curl {step}")
 
 
-def seen(step: str, count: int | None) -> FileSeen:
-    return FileSeen(step, "/w/file.txt", "1", count)
+def seen(step: str, count: int | None) -> FileLook:
+    return FileLook(step, "/w/file.txt", "1", count)
 
 
 def streamed(
@@ -48,9 +48,11 @@ def streamed(
     error: str = "",
     task_id: str | None = "t",
     states: tuple[TaskState, ...] = (TaskState.WORKING,),
-) -> Streamed:
+) -> StreamRecord:
     text = "".join(pieces)
-    return Streamed(step, "canary-ctx-1", "(count)", task_id, pieces, text, states, ended, error, 0.1, f"curl {step}")
+    return StreamRecord(
+        step, "canary-ctx-1", "(count)", task_id, pieces, text, states, ended, error, 0.1, f"curl {step}"
+    )
 
 
 def judge(proof: str, *entries: Entry) -> Finding:

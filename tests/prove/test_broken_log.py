@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from holdfast.prove.broken.log import Log
+from holdfast.prove.broken.log import LineLog
 
 
 def test_what_was_appended_is_read_again(tmp_path: Path) -> None:
-    Log(tmp_path / "log.jsonl").append({"n": 1}, {"n": 2})
-    assert Log(tmp_path / "log.jsonl").entries == [{"n": 1}, {"n": 2}]
+    LineLog(tmp_path / "log.jsonl").append({"n": 1}, {"n": 2})
+    assert LineLog(tmp_path / "log.jsonl").entries == [{"n": 1}, {"n": 2}]
 
 
 def test_a_torn_last_line_is_cut_off_and_does_not_spoil_the_next(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    Log(path).append({"n": 1})
+    LineLog(path).append({"n": 1})
     path.write_bytes(path.read_bytes() + b'{"n": 2')
-    Log(path).append({"n": 3})
-    assert Log(path).entries == [{"n": 1}, {"n": 3}]
+    LineLog(path).append({"n": 3})
+    assert LineLog(path).entries == [{"n": 1}, {"n": 3}]

@@ -28,7 +28,7 @@ from holdfast.core import TaskState
 from holdfast.prove.runtime.history import Entry, Power
 from holdfast.prove.runtime.proofs.crash_mid_turn import LONG_TURN_SECONDS
 from holdfast.prove.verdict import Verdict, proven
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 CAUGHT = (turn("turn before"), turn("long turn", RUNNING), look("see it running", RUNNING), KILL)
 
@@ -61,7 +61,7 @@ def test_a_stop_that_took_a_kill_is_mentioned() -> None:
     [
         (PROVEN, FAILED, KNOWS),
         (DISPROVEN, FAILED, FORGOT),
-        (PROVEN, Reply(text="done", state=TaskState.COMPLETED), KNOWS),
+        (PROVEN, TargetReply(text="done", state=TaskState.COMPLETED), KNOWS),
         (PROVEN, OPEN, KNOWS),
         (DISPROVEN, RUNNING, KNOWS),
         (DISPROVEN, REFUSED, KNOWS),
@@ -69,13 +69,15 @@ def test_a_stop_that_took_a_kill_is_mentioned() -> None:
         (DISPROVEN, FAILED, LATE),
     ],
 )
-def test_crash_mid_turn(verdict: Verdict, task: Reply, next_turn: Reply) -> None:
+def test_crash_mid_turn(verdict: Verdict, task: TargetReply, next_turn: TargetReply) -> None:
     finding = judge("crash-mid-turn", *CAUGHT, BACK, look("see it end", task), turn("next turn", next_turn))
     assert finding.verdict is verdict
 
 
 @pytest.mark.parametrize(("verdict", "task"), [(INCONCLUSIVE, KNOWS), (PROVEN, FAILED), (DISPROVEN, RUNNING)])
-def test_a_turn_that_may_have_ended_by_itself_before_the_kill_shows_nothing(verdict: Verdict, task: Reply) -> None:
+def test_a_turn_that_may_have_ended_by_itself_before_the_kill_shows_nothing(
+    verdict: Verdict, task: TargetReply
+) -> None:
     late = replace(KILL, at=100.0 + LONG_TURN_SECONDS)
     running = replace(CAUGHT[2], at=100.0)
     ended = BACK, look("see it end", task), turn("next turn")
@@ -93,7 +95,7 @@ def test_crash_mid_turn_is_disproven_by_a_target_that_does_not_come_back() -> No
 @pytest.mark.parametrize(
     "entries",
     [
-        (turn("long turn", Reply(text="done")),),
+        (turn("long turn", TargetReply(text="done")),),
         (turn("long turn", REFUSED),),
         (turn("long turn", RUNNING), look("see it running", REFUSED)),
         (turn("long turn", RUNNING), look("see it running", KNOWS)),

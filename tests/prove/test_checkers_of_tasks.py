@@ -22,9 +22,9 @@ from tests.prove.histories import (
 )
 
 from holdfast.core import TaskState
-from holdfast.prove.runtime.history import Entry, Streamed
+from holdfast.prove.runtime.history import Entry, StreamRecord
 from holdfast.prove.verdict import Verdict
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 WORKING, COMPLETED, INPUT_REQUIRED = TaskState.WORKING, TaskState.COMPLETED, TaskState.INPUT_REQUIRED
 CUT = streamed("stream", "1 ", "2 ")
@@ -43,7 +43,7 @@ CUT = streamed("stream", "1 ", "2 ")
         (DISPROVEN, KNOWS, LATE),
     ],
 )
-def test_stream_cancel(verdict: Verdict, task: Reply, ask: Reply) -> None:
+def test_stream_cancel(verdict: Verdict, task: TargetReply, ask: TargetReply) -> None:
     assert judge("stream-cancel", CUT, look("see it end", task), turn("ask", ask)).verdict is verdict
 
 
@@ -56,12 +56,12 @@ def test_stream_cancel(verdict: Verdict, task: Reply, ask: Reply) -> None:
         (DISPROVEN, streamed("stream", ended=True, task_id=None, error="JSON-RPC error -32601: no such method")),
     ],
 )
-def test_a_stream_that_cannot_be_cut(proof: str, verdict: Verdict, stream: Streamed) -> None:
+def test_a_stream_that_cannot_be_cut(proof: str, verdict: Verdict, stream: StreamRecord) -> None:
     assert judge(proof, stream).verdict is verdict
 
 
-WHOLE = Reply(text="1 2 3 30", state=COMPLETED, task_id="t")
-ASKS_ON = Reply(text="1 2 3 30", state=INPUT_REQUIRED, task_id="t")
+WHOLE = TargetReply(text="1 2 3 30", state=COMPLETED, task_id="t")
+ASKS_ON = TargetReply(text="1 2 3 30", state=INPUT_REQUIRED, task_id="t")
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ ASKS_ON = Reply(text="1 2 3 30", state=INPUT_REQUIRED, task_id="t")
         (DISPROVEN, streamed("subscribe again", ended=True, states=()), WHOLE),
         (DISPROVEN, streamed("subscribe again", "1 2 3 30", error="did not end within 15 s"), WHOLE),
         (DISPROVEN, streamed("subscribe again", ended=True, error="JSON-RPC error -32001: no such task"), WHOLE),
-        (DISPROVEN, streamed("subscribe again", ended=True, states=(COMPLETED,)), Reply(state=COMPLETED)),
+        (DISPROVEN, streamed("subscribe again", ended=True, states=(COMPLETED,)), TargetReply(state=COMPLETED)),
         (DISPROVEN, streamed("subscribe again", ended=True, states=(FAILED.state or WORKING,)), FAILED),
     ],
 )
-def test_resubscribe(verdict: Verdict, again: Streamed, answer: Reply) -> None:
+def test_resubscribe(verdict: Verdict, again: StreamRecord, answer: TargetReply) -> None:
     assert judge("resubscribe", CUT, again, look("read the answer", answer)).verdict is verdict
 
 
@@ -96,16 +96,16 @@ REFUSED_AFTER_THE_END = "JSON-RPC error -32004: the task has ended"
         (DISPROVEN, "JSON-RPC error -32601: no such method", [WHOLE]),
     ],
 )
-def test_a_task_that_has_ended_need_take_no_subscriber(verdict: Verdict, error: str, looks: list[Reply]) -> None:
+def test_a_task_that_has_ended_need_take_no_subscriber(verdict: Verdict, error: str, looks: list[TargetReply]) -> None:
     again = streamed("subscribe again", ended=True, error=error, task_id=None, states=())
     assert judge("resubscribe", CUT, again, *(look("read the answer", seen) for seen in looks)).verdict is verdict
 
 
 def test_an_answer_that_stops_with_its_listener_is_not_whole() -> None:
-    short = Reply(text="1 2 3", state=COMPLETED, task_id="t")
+    short = TargetReply(text="1 2 3", state=COMPLETED, task_id="t")
     again = streamed("subscribe again", "1 2 3", ended=True, states=(COMPLETED,))
     assert judge("resubscribe", CUT, again, look("read the answer", short)).verdict is INCONCLUSIVE
-    thirty = Reply(text="one, two, … thirty", state=COMPLETED, task_id="t")
+    thirty = TargetReply(text="one, two, … thirty", state=COMPLETED, task_id="t")
     again = streamed("subscribe again", thirty.text, ended=True, states=(COMPLETED,))
     assert judge("resubscribe", CUT, again, look("read the answer", thirty)).verdict is PROVEN
 
@@ -126,7 +126,9 @@ ACCEPTED = turn("accept", RUNNING), look("see it running", RUNNING)
         (INCONCLUSIVE, CANCELED, CANCELED, None, None),
     ],
 )
-def test_cancel(verdict: Verdict, canceled: Reply, later: Reply, line: int | None, control: int | None) -> None:
+def test_cancel(
+    verdict: Verdict, canceled: TargetReply, later: TargetReply, line: int | None, control: int | None
+) -> None:
     entries = (
         *ACCEPTED,
         look("cancel", canceled),
@@ -151,7 +153,7 @@ def test_cancel_is_inconclusive_if_no_turn_was_caught(entries: tuple[Entry, ...]
 
 
 TOLD = (turn("tell"), turn("long turn", RUNNING))
-ENDED = Reply(error="JSON-RPC error -32004: the task has ended")
+ENDED = TargetReply(error="JSON-RPC error -32004: the task has ended")
 
 
 @pytest.mark.parametrize(
@@ -163,8 +165,8 @@ ENDED = Reply(error="JSON-RPC error -32004: the task has ended")
         (DISPROVEN, (*TOLD, turn("ask", REFUSED))),
         (DISPROVEN, (*TOLD, turn("ask", ENDED))),
         (DISPROVEN, (*TOLD, turn("ask", RUNNING), look("see the answer", FORGOT))),
-        (DISPROVEN, (*TOLD, turn("ask", Reply(text="Hongming", context_id="another")))),
-        (PROVEN, (*TOLD, turn("ask", Reply(text="Hongming", context_id="canary-ctx-1")))),
+        (DISPROVEN, (*TOLD, turn("ask", TargetReply(text="Hongming", context_id="another")))),
+        (PROVEN, (*TOLD, turn("ask", TargetReply(text="Hongming", context_id="canary-ctx-1")))),
         (INCONCLUSIVE, (turn("tell"), turn("long turn", KNOWS), turn("ask", ENDED))),
         (INCONCLUSIVE, (turn("tell"), saying("long turn", "done"))),
         (DISPROVEN, (turn("tell", REFUSED), turn("long turn", RUNNING), turn("ask"))),

@@ -16,10 +16,10 @@ from tests.prove.histories import (
     turn,
 )
 
-from holdfast.prove.runtime.history import Asked, Turn, Uploaded
+from holdfast.prove.runtime.history import PeerQuestions, TurnRecord, UploadRecord
 from holdfast.prove.runtime.proofs.long import TURNS
 from holdfast.prove.verdict import Verdict
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 
 @pytest.mark.parametrize(
@@ -29,21 +29,21 @@ from holdfast.prove.wire.replies import Reply
         (DISPROVEN, FORGOT),
         (DISPROVEN, REFUSED),
         (DISPROVEN, RUNNING),
-        (DISPROVEN, Reply(text="You are Hongmingsson.")),
-        (PROVEN, Reply(text="HONGMING!")),
-        (PROVEN, Reply(text="You are _Hongming_.")),
+        (DISPROVEN, TargetReply(text="You are Hongmingsson.")),
+        (PROVEN, TargetReply(text="HONGMING!")),
+        (PROVEN, TargetReply(text="You are _Hongming_.")),
     ],
 )
-def test_name(verdict: Verdict, ask: Reply) -> None:
+def test_name(verdict: Verdict, ask: TargetReply) -> None:
     finding = judge("name", turn("tell"), turn("ask", ask))
     assert finding.verdict is verdict
     assert (finding.curl == "curl ask") == (verdict is DISPROVEN)
 
 
 def test_an_answer_that_was_put_elsewhere_is_told_of() -> None:
-    elsewhere = Reply(text="I do not know.", context_id="made-up-by-the-target")
+    elsewhere = TargetReply(text="I do not know.", context_id="made-up-by-the-target")
     assert "made-up-by-the-target" in judge("name", turn("tell"), turn("ask", elsewhere)).hint
-    assert not judge("name", turn("tell"), turn("ask", Reply(text="?", context_id="canary-ctx-1"))).hint
+    assert not judge("name", turn("tell"), turn("ask", TargetReply(text="?", context_id="canary-ctx-1"))).hint
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_file_only_is_disproven_by_a_refusal() -> None:
     assert "a file without words" in finding.reason
 
 
-UPLOADED = Uploaded("upload", "minutes.txt", "workspace:/workspace/uploads/minutes.txt", "", "curl -F")
-TAKES_NONE = Uploaded("upload", "minutes.txt", None, "", "curl -F")
-TURNED_DOWN = Uploaded("upload", "minutes.txt", None, "HTTP 500: oops", "curl -F")
+UPLOADED = UploadRecord("upload", "minutes.txt", "workspace:/workspace/uploads/minutes.txt", "", "curl -F")
+TAKES_NONE = UploadRecord("upload", "minutes.txt", None, "", "curl -F")
+TURNED_DOWN = UploadRecord("upload", "minutes.txt", None, "HTTP 500: oops", "curl -F")
 SUMMED_UP = "Summary: minutes.txt has 16 words."
 
 
@@ -127,7 +127,7 @@ SUMMED_UP = "Summary: minutes.txt has 16 words."
         (DISPROVEN, "", TAKES_NONE, None),
     ],
 )
-def test_file_caption(verdict: Verdict, inline: str, uploaded: Uploaded, reference: str | None) -> None:
+def test_file_caption(verdict: Verdict, inline: str, uploaded: UploadRecord, reference: str | None) -> None:
     by_reference = [] if reference is None else [saying("the file by reference", reference)]
     finding = judge("file-caption", saying("the file in the message", inline), uploaded, *by_reference)
     assert finding.verdict is verdict
@@ -137,7 +137,7 @@ def test_file_caption(verdict: Verdict, inline: str, uploaded: Uploaded, referen
     ("verdict", "remember", "recall"),
     [(PROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT), (DISPROVEN, REFUSED, KNOWS), (DISPROVEN, KNOWS, REFUSED)],
 )
-def test_memory(verdict: Verdict, remember: Reply, recall: Reply) -> None:
+def test_memory(verdict: Verdict, remember: TargetReply, recall: TargetReply) -> None:
     assert judge("memory", turn("remember", remember), turn("recall", recall)).verdict is verdict
 
 
@@ -145,12 +145,12 @@ def test_memory(verdict: Verdict, remember: Reply, recall: Reply) -> None:
     ("verdict", "reply", "count"),
     [(PROVEN, KNOWS, 1), (DISPROVEN, KNOWS, 0), (DISPROVEN, KNOWS, None), (DISPROVEN, REFUSED, 1)],
 )
-def test_tool_use(verdict: Verdict, reply: Reply, count: int | None) -> None:
+def test_tool_use(verdict: Verdict, reply: TargetReply, count: int | None) -> None:
     assert judge("tool-use", turn("use it", reply), seen("look", count)).verdict is verdict
 
 
-ASKED = Asked("look at the peer", (("peer-ctx", "What is the password?"),))
-NOT_ASKED = Asked("look at the peer", ())
+ASKED = PeerQuestions("look at the peer", (("peer-ctx", "What is the password?"),))
+NOT_ASKED = PeerQuestions("look at the peer", ())
 TOLD = "The agent answered: The password is sassafras."
 
 
@@ -160,14 +160,14 @@ TOLD = "The agent answered: The password is sassafras."
         (PROVEN, TOLD, ASKED, TOLD),
         (PROVEN, TOLD, ASKED, None),
         (DISPROVEN, TOLD, NOT_ASKED, TOLD),
-        (DISPROVEN, TOLD, Asked("look at the peer", (("c", "Hello?"),)), TOLD),
+        (DISPROVEN, TOLD, PeerQuestions("look at the peer", (("c", "Hello?"),)), TOLD),
         (DISPROVEN, "It said something.", ASKED, TOLD),
         (DISPROVEN, TOLD, ASKED, "Done."),
         (DISPROVEN, "", ASKED, TOLD),
     ],
 )
-def test_peer(verdict: Verdict, answer: str, asked: Asked, kept: str | None) -> None:
-    looked = [] if kept is None else [look("look at the task", Reply(text=kept, task_id="t"))]
+def test_peer(verdict: Verdict, answer: str, asked: PeerQuestions, kept: str | None) -> None:
+    looked = [] if kept is None else [look("look at the task", TargetReply(text=kept, task_id="t"))]
     finding = judge("peer", saying("have it asked", answer), asked, *looked)
     assert finding.verdict is verdict
     assert verdict is DISPROVEN or ("keeps" in finding.reason) == bool(looked)
@@ -189,7 +189,7 @@ def test_isolation(verdict: Verdict, one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("told", [turn("tell one", REFUSED), turn("tell other", REFUSED), turn("tell other", KNOWS)])
-def test_isolation_is_about_what_was_told_and_acknowledged(told: Turn) -> None:
+def test_isolation_is_about_what_was_told_and_acknowledged(told: TurnRecord) -> None:
     asked = saying("ask one", "I do not know."), saying("ask other", "I do not know.")
     assert judge("isolation", told, turn("tell one"), saying("tell other", "Hello."), *asked).verdict is DISPROVEN
 
@@ -212,7 +212,7 @@ def test_duplicate(verdict: Verdict, count: int | None) -> None:
 
 
 @pytest.mark.parametrize(("verdict", "ask"), [(PROVEN, KNOWS), (DISPROVEN, FORGOT), (DISPROVEN, REFUSED)])
-def test_long(verdict: Verdict, ask: Reply) -> None:
+def test_long(verdict: Verdict, ask: TargetReply) -> None:
     turns = [turn(f"turn {number}") for number in range(1, TURNS + 1)]
     assert judge("long", *turns, turn("ask", ask)).verdict is verdict
 
@@ -227,6 +227,6 @@ def test_long_is_disproven_by_a_turn_that_fails_on_the_way() -> None:
     ("verdict", "old", "new"),
     [(PROVEN, KNOWS, KNOWS), (DISPROVEN, FORGOT, KNOWS), (DISPROVEN, KNOWS, FORGOT), (DISPROVEN, KNOWS, REFUSED)],
 )
-def test_both_wires(verdict: Verdict, old: Reply, new: Reply) -> None:
+def test_both_wires(verdict: Verdict, old: TargetReply, new: TargetReply) -> None:
     told = turn("tell over 0.3"), turn("tell over 1.0")
     assert judge("both-wires", *told, turn("ask over 0.3", old), turn("ask over 1.0", new)).verdict is verdict

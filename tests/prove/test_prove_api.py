@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.prove.prover import alive, events, gone, wait_for
 import holdfast.prove
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Target, Verdict, prove, prove_async
+from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.targets import Choice, choose
 
 ROOT = Path(__file__).parents[2]
@@ -163,3 +165,19 @@ def test_a_test_of_pytest_fails_with_what_was_found(tmp_path: Path) -> None:
 def test_the_plugin_is_installed_with_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["pytest11"] == {"holdfast": "holdfast.prove.pytest_plugin"}
+
+
+def test_an_option_that_there_is_not_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="there is no option repeat, sed"):
+        prove("name", target="broken:none", artifacts=tmp_path, sed=1, repeat=3)  # type: ignore[call-arg]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_line_and_the_api_ask_with_the_same_options(tmp_path: Path) -> None:
+    given = {"command": "serve {port}", "workspace": tmp_path, "seed": 0, "wire": "0.3", "timeout": 5.0}
+    options = RuntimeOptions.of(("name",), {**given, "url": None, "proofs": ()}, arguments={})
+    assert options == RuntimeOptions.of(("name",), given, arguments={})
+    assert (options.choice.command, options.choice.workspace) == ("serve {port}", tmp_path.resolve())
+    assert (options.draw_seed(), options.wire.value, options.timeout, options.repeat) == (0, "0.3", 5.0, 1)
+    with pytest.raises(FrozenInstanceError):
+        options.seed = 1  # type: ignore[misc]

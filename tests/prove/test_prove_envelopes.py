@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.prove.wire import envelopes
-from holdfast.prove.wire.envelopes import FileSent, Message, WireVersion
+from holdfast.prove.wire.envelopes import FileSent, OutgoingMessage, WireVersion
 
 GOLDEN = Path(__file__).parent / "envelopes"
 MESSAGE_ID = "canary-0123456789ab"
@@ -17,12 +17,12 @@ INLINE = FileSent("minutes.txt", "text/plain", data=b"The code word is albatross
 REFERENCE = FileSent("minutes.txt", "text/plain", uri="workspace:/workspace/uploads/minutes.txt")
 
 
-def message(text: str, *files: FileSent) -> Message:
-    return Message(MESSAGE_ID, CONTEXT_ID, text, files)
+def message(text: str, *files: FileSent) -> OutgoingMessage:
+    return OutgoingMessage(MESSAGE_ID, CONTEXT_ID, text, files)
 
 
 HELLO = message("Hi, my name is Hongming.")
-FOLLOW_UP = Message(MESSAGE_ID, None, "What's my name?", task_id=TASK_ID)
+FOLLOW_UP = OutgoingMessage(MESSAGE_ID, None, "What's my name?", task_id=TASK_ID)
 
 MADE: dict[str, Callable[[WireVersion], bytes]] = {
     "send-{}-waiting": lambda version: envelopes.send(version, HELLO, wait=True),

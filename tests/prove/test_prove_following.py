@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core import TaskState
-from holdfast.prove.wire.following import Following
+from holdfast.prove.wire.task_stream import TaskStream
 
 OLD_PLACE = {"taskId": "t", "contextId": "c"}
 
 
-def followed(*results: Any) -> Following:
-    heard = Following()
+def followed(*results: Any) -> TaskStream:
+    heard = TaskStream()
     for result in results:
         heard.take(200, json.dumps({"jsonrpc": "2.0", "id": "1", "result": result}).encode())
     return heard
@@ -105,6 +105,6 @@ def test_no_json_makes_the_reader_fail(results: list[Any]) -> None:
 
 @given(st.binary(max_size=50))
 def test_no_bytes_make_the_reader_fail(body: bytes) -> None:
-    heard = Following()
+    heard = TaskStream()
     heard.take(500, body)
     assert heard.error

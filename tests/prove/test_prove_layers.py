@@ -23,7 +23,7 @@ from holdfast.prove.runtime.layers import diagnose
 from holdfast.prove.runtime.layers.conversation import session_key
 from holdfast.prove.runtime.layers.layer import Bench
 from holdfast.prove.runtime.layers.surface import missing
-from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.targets import Choice, choose
 from holdfast.prove.targets.process import free_port
 from holdfast.prove.wire.client import Wire
@@ -56,7 +56,7 @@ async def hands_on(
             target=target,
             wire=wire,
             evidence=evidence,
-            bounds=Bounds(answer, answer),
+            bounds=Patience(answer, answer),
             new_hex=lambda: secrets.token_hex(6),
             on_step=lambda *_: None,
         )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.prove.runtime.page import page
 from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.proofs_page import page
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import CLASSIC
 from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict
 
@@ -38,7 +38,7 @@ async def tried(proof: str, tmp_path: Path, result: Callable[[dict[str, Any]], d
             target=UrlTarget(wire.base_url, tmp_path, log_folder=tmp_path, start_seconds=1),
             wire=wire,
             evidence=evidence,
-            bounds=Bounds(answer=30, recovery=15),
+            bounds=Patience(answer=30, recovery=15),
             new_hex=lambda: secrets.token_hex(6),
             on_step=lambda *_: None,
         )

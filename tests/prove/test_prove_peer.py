@@ -10,7 +10,7 @@ import pytest
 from holdfast.prove.runtime.peer import Peer
 from holdfast.prove.targets.process import free_port
 from holdfast.prove.wire import envelopes, replies
-from holdfast.prove.wire.envelopes import Message, WireVersion
+from holdfast.prove.wire.envelopes import OutgoingMessage, WireVersion
 
 
 @pytest.fixture
@@ -26,14 +26,16 @@ async def post(peer: Peer, body: bytes) -> httpx2.Response:
 
 @pytest.mark.parametrize("version", WireVersion)
 async def test_it_tells_the_password_and_keeps_the_question(peer: Peer, version: WireVersion) -> None:
-    question = Message("m1", "c1", "What is the Password?")
+    question = OutgoingMessage("m1", "c1", "What is the Password?")
     response = await post(peer, envelopes.send(version, question, wait=True))
     assert replies.read(response.status_code, response.content).text == "The password is sassafras."
     assert peer.questions == [("c1", "What is the Password?")]
 
 
 async def test_it_does_not_tell_it_to_who_asks_for_something_else(peer: Peer) -> None:
-    response = await post(peer, envelopes.send(WireVersion.V1_0, Message("m1", "c1", "How are you?"), wait=True))
+    response = await post(
+        peer, envelopes.send(WireVersion.V1_0, OutgoingMessage("m1", "c1", "How are you?"), wait=True)
+    )
     assert "sassafras" not in response.text
 
 

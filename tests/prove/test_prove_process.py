@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import alive, command, events, gone, wait_for
 
-from holdfast.prove.targets import NotReady
+from holdfast.prove.targets import TargetNotReady
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.process import Launch, ProcessTarget, free_port, port_answers
@@ -47,7 +47,7 @@ async def test_a_taken_port_is_refused_before_the_start(tmp_path: Path) -> None:
     first = honest(tmp_path, port)
     await first.start()
     try:
-        with pytest.raises(NotReady, match="taken by another process"):
+        with pytest.raises(TargetNotReady, match="taken by another process"):
             await honest(tmp_path, port).start()
     finally:
         await first.kill()
@@ -55,26 +55,30 @@ async def test_a_taken_port_is_refused_before_the_start(tmp_path: Path) -> None:
 
 async def test_a_process_that_ends_early_leaves_its_exit_code_and_last_words(tmp_path: Path) -> None:
     target = ProcessTarget(script("import sys; sys.exit('no disk')", free_port()), tmp_path, start_seconds=20)
-    with pytest.raises(NotReady, match="exit code 1 before it was ready; its last words: no disk"):
+    with pytest.raises(TargetNotReady, match="exit code 1 before it was ready; its last words: no disk"):
         await target.start()
 
 
 async def test_the_error_before_a_hint_is_among_the_last_words(tmp_path: Path) -> None:
     launch = bundled(tmp_path, free_port(), "nosuch://store")
-    with pytest.raises(NotReady, match=r"last words: error: 'nosuch://store' is not a store's URL; hint: sqlite:"):
+    with pytest.raises(
+        TargetNotReady, match=r"last words: error: 'nosuch://store' is not a store's URL; hint: sqlite:"
+    ):
         await ProcessTarget(launch, tmp_path, start_seconds=20).start()
 
 
 async def test_a_command_that_does_not_exist_says_so(tmp_path: Path) -> None:
     launch = Launch("nothing", ("/no/such/command",), free_port(), ("/",), None)
-    with pytest.raises(NotReady, match="cannot run /no/such/command"):
+    with pytest.raises(TargetNotReady, match="cannot run /no/such/command"):
         await ProcessTarget(launch, tmp_path, start_seconds=20).start()
 
 
 async def test_a_process_that_is_never_ready_is_killed(tmp_path: Path) -> None:
     port = free_port()
     target = ProcessTarget(script("import time; time.sleep(600)", port), tmp_path, start_seconds=0.3)
-    with pytest.raises(NotReady, match=rf"nothing listens on 127\.0\.0\.1:{port}, 0\.3 s after the start") as refusal:
+    with pytest.raises(
+        TargetNotReady, match=rf"nothing listens on 127\.0\.0\.1:{port}, 0\.3 s after the start"
+    ) as refusal:
         await target.start()
     assert "--port" in str(refusal.value.hint)
     assert target.pid is not None
@@ -88,7 +92,7 @@ async def test_a_port_where_no_agent_answers_is_not_ready(tmp_path: Path) -> Non
     while not target.logs():
         await asyncio.sleep(0)
     async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port):
-        with pytest.raises(NotReady, match=r"no 200 from /, 0\.5 s after the start"):
+        with pytest.raises(TargetNotReady, match=r"no 200 from /, 0\.5 s after the start"):
             await starting
 
 
@@ -178,7 +182,7 @@ def test_no_secret_is_in_the_log_after_kill_9_of_the_proof(tmp_path: Path) -> No
 
 async def test_the_last_words_of_a_target_have_no_secret(tmp_path: Path) -> None:
     text = "import sys; sys.exit('cannot reach postgresql://ada:hunter2@db/x')"
-    with pytest.raises(NotReady, match=r"last words: cannot reach postgresql://ada:\*\*\*@db/x"):
+    with pytest.raises(TargetNotReady, match=r"last words: cannot reach postgresql://ada:\*\*\*@db/x"):
         await ProcessTarget(script(text, free_port()), tmp_path, start_seconds=20).start()
 
 
@@ -201,7 +205,7 @@ async def test_a_port_that_another_program_takes_is_never_the_target(tmp_path: P
         (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, dualstack_ipv6=":" in host
     )
     async with await asyncio.start_server(answer, sock=listening):
-        with pytest.raises(NotReady, match=rf"process {os.getpid()} \(.*\) listens on port {port}") as refusal:
+        with pytest.raises(TargetNotReady, match=rf"process {os.getpid()} \(.*\) listens on port {port}") as refusal:
             await starting
     assert "--port" in str(refusal.value.hint)
     assert not target.running

@@ -14,7 +14,7 @@ OLD = [{"kind": "text", "text": "Hongming"}]
 NEW = [{"text": "Hongming"}]
 
 
-def reply_to(result: Any) -> replies.Reply:
+def reply_to(result: Any) -> replies.TargetReply:
     return replies.read(200, json.dumps({"jsonrpc": "2.0", "id": "1", "result": result}).encode())
 
 

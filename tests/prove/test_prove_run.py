@@ -13,11 +13,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
-from holdfast.prove.runtime.proof import Proof
-from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.run import Plan, Result, Run
-from holdfast.prove.runtime.stage import Bounds, Stage
-from holdfast.prove.runtime.target_features import (
+from holdfast.prove.runtime.prerequisites import (
     NEEDS_PEER,
     NEEDS_RESTART,
     NEEDS_STREAMING,
@@ -25,6 +21,10 @@ from holdfast.prove.runtime.target_features import (
     missing,
     streams,
 )
+from holdfast.prove.runtime.proof import Proof
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.run import ProofPlan, Result, Run
+from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.runtime.workspace import Workspace
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.process import ProcessTarget, free_port
@@ -39,7 +39,7 @@ async def run(tmp_path: Path, *proofs: Proof, peer_url: str | None = None) -> tu
     evidence = open_evidence(tmp_path, "prove", SystemClock(), time.monotonic)
     launch = broken("none", tmp_path / "data", free_port(), peer_url=peer_url)
     target = ProcessTarget(launch, evidence.folder, start_seconds=30)
-    plan = Plan(proofs, asked_for=frozenset(), seed=0, bounds=Bounds(answer=30, recovery=15))
+    plan = ProofPlan(proofs, asked_for=frozenset(), seed=0, bounds=Patience(answer=30, recovery=15))
     async with Wire(target.url, WireVersion.V1_0) as wire:
         running = Run(plan, target, wire, evidence, new_hex=lambda: secrets.token_hex(6), on_step=lambda *_: None)
         result = await running.perform()

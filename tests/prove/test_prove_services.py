@@ -13,7 +13,7 @@ from tests.prove.prover import alive, command, events, gone, wait_for
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Result, Verdict, prove
-from holdfast.prove.targets import Choice, NotReady, ProbeFailed, check, choose
+from holdfast.prove.targets import Choice, ProbeFailed, TargetNotReady, check, choose
 from holdfast.prove.targets import probe as probes
 from holdfast.prove.targets.process import free_port, port_answers
 
@@ -92,7 +92,7 @@ def test_a_service_that_forgets_over_its_restart_is_disproven(serve: Callable[[s
 )
 async def test_a_restart_command_that_fails_says_why(tmp_path: Path, line: str, said: str) -> None:
     target = choose(Choice(url="http://h", restart_command=line), tmp_path, start_seconds=20)
-    with pytest.raises(NotReady) as failure:
+    with pytest.raises(TargetNotReady) as failure:
         await target.stop()
     assert said in failure.value.message
 
@@ -109,7 +109,7 @@ def test_a_restart_command_that_fails_is_a_fault_and_not_a_disproof(
 
 async def test_a_restart_command_that_hangs_is_ended(tmp_path: Path) -> None:
     choice = Choice(url="http://h", restart_command=f"sh -c 'echo $$ > {tmp_path}/pid; sleep 600; true'")
-    with pytest.raises(NotReady, match=r"had not ended after 0\.3 s"):
+    with pytest.raises(TargetNotReady, match=r"had not ended after 0\.3 s"):
         await choose(choice, tmp_path, start_seconds=0.3).kill()
     assert wait_for(lambda: gone(int((tmp_path / "pid").read_text())))
 

@@ -13,8 +13,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.checks import over
 from holdfast.prove.runtime.facts import CLASSIC
-from holdfast.prove.runtime.single_run import bounds
-from holdfast.prove.runtime.stage import Bounds, Stage
+from holdfast.prove.runtime.stage import Patience, Stage, patience_of
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.wire.client import NoAnswerInTime
 from holdfast.prove.wire.envelopes import FileSent
@@ -33,7 +32,7 @@ async def stage_before(answer: Answering, tmp_path: Path) -> AsyncIterator[Stage
             target=UrlTarget(wire.base_url, None, log_folder=tmp_path, start_seconds=1),
             wire=wire,
             evidence=evidence,
-            bounds=Bounds(answer=0.2, recovery=0.2),
+            bounds=Patience(answer=0.2, recovery=0.2),
             new_hex=lambda: "0123456789ab",
             on_step=lambda *_: None,
         )
@@ -42,7 +41,7 @@ async def stage_before(answer: Answering, tmp_path: Path) -> AsyncIterator[Stage
 
 @pytest.mark.parametrize(("timeout", "recovery"), [(1.0, 1.0), (10.0, 10.0), (30.0, 15.0), (120.0, 60.0)])
 def test_who_waits_longer_for_an_answer_waits_longer_for_a_recovery(timeout: float, recovery: float) -> None:
-    assert bounds(timeout) == Bounds(answer=timeout, recovery=recovery)
+    assert patience_of(timeout) == Patience(answer=timeout, recovery=recovery)
 
 
 async def silence(request: bytes, writer: asyncio.StreamWriter) -> None:

@@ -13,7 +13,7 @@ from holdfast.prove import report
 from holdfast.prove.report import ci
 from holdfast.prove.report.junit import junit
 from holdfast.prove.report.markdown import markdown
-from holdfast.prove.report.recorded import read
+from holdfast.prove.report.run_record import read
 
 
 def cases(document: dict[str, Any]) -> dict[str, str]:

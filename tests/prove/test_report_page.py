@@ -12,8 +12,8 @@ from tests.prove.folders import HOSTILE, event, exchange, hostile, outcome, summ
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import report
-from holdfast.prove.report import html, recorded
-from holdfast.prove.report.recorded import Recorded
+from holdfast.prove.report import html, run_record
+from holdfast.prove.report.run_record import RunRecord
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -145,7 +145,7 @@ def test_whatever_is_in_the_files_there_is_a_page(value: object, events: list[di
     kinds = ("request", "answer", "news", "ready", "file", "fault")
     told = [*events, *({"proof": "name", "event": kind, "body": value, "seconds": value} for kind in kinds)]
     document = {"verdict": value, "target": value, "proofs": [outcome("name", reason=value), value], "layers": value}
-    page = html.page(Recorded({**document, "runs": value, "arguments": value, "left_out": value}, told, 0))
+    page = html.page(RunRecord({**document, "runs": value, "arguments": value, "left_out": value}, told, 0))
     assert Elements(page).tags.count("script") == 1
 
 
@@ -163,7 +163,7 @@ def test_more_events_than_a_page_can_take_are_counted(tmp_path: Path, monkeypatc
     folder = write(tmp_path, summary(outcome("name")), exchange("name", "tell", "hi", "yes") * 10)
     for bound, most in (("MAX_EVENTS", 12), ("MAX_BYTES", (folder / "events.jsonl").stat().st_size * 12 // 20)):
         with monkeypatch.context() as smaller:
-            smaller.setattr(recorded, bound, most)
+            smaller.setattr(run_record, bound, most)
             assert re.search("[78] events are not shown here", page_of(folder))
 
 

@@ -1,6 +1,7 @@
 """`holdfast prove`: options in, verdict out. The work is in `holdfast.prove`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -147,32 +148,7 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     help="Make the report of a run (the newest) again, print its path and open it; run nothing.",
 )
 @click.pass_context
-def prove(
-    context: click.Context,
-    *,
-    url: str | None,
-    command: str | None,
-    target: str | None,
-    port: int | None,
-    store: str | None,
-    workspace: Path | None,
-    restart_command: str | None,
-    probe_command: str | None,
-    proofs: tuple[Path, ...],
-    only: str | None,
-    repeat: int,
-    seed: int | None,
-    wire: str,
-    timeout: float,
-    artifacts: Path,
-    junit: Path | None,
-    keep_running: bool,
-    quiet: bool,
-    as_json: bool,
-    as_ndjson: bool,
-    as_list: bool,
-    show: str | None,
-) -> None:
+def prove(context: click.Context, /, *, only: str | None, as_list: bool, show: str | None, **given: Any) -> None:
     """Start, talk to, kill and restart an agent runtime, and say whether it remembers.
 
     Each proof is one claim about continuity, checked from outside over A2A. What was sent, what came back and
@@ -182,45 +158,20 @@ def prove(
         _refuse_own_options(context)
         return
     from holdfast.prove.runtime import command as work
-    from holdfast.prove.targets import Choice
+    from holdfast.prove.runtime.options import RuntimeOptions
     from holdfast.prove.view.listing import show_listing
-    from holdfast.prove.view.showing import show_report
-    from holdfast.prove.wire.envelopes import WireVersion
+    from holdfast.prove.view.report_link import show_report
 
     def proof() -> int:
         if as_list:
-            show_listing(as_json, proofs)
+            show_listing(given["as_json"], given["proofs"])
             return 0
         if show is not None:
-            show_report(artifacts.resolve(), show)
+            show_report(given["artifacts"].resolve(), show)
             return 0
-        return work.prove(
-            work.Options(
-                target=Choice(
-                    url=url,
-                    command=command,
-                    name=target,
-                    port=port,
-                    store=store,
-                    workspace=workspace.resolve() if workspace else None,
-                    restart_command=restart_command,
-                    probe_command=probe_command,
-                ),
-                only=names(only, what="proof", listing="holdfast prove --list"),
-                seed=seed,
-                wire=WireVersion(wire),
-                timeout=timeout,
-                artifacts=artifacts.resolve(),
-                as_json=as_json,
-                as_ndjson=as_ndjson,
-                quiet=quiet,
-                repeat=repeat,
-                junit=junit.resolve() if junit else None,
-                keep_running=keep_running,
-                proofs=tuple(path.resolve() for path in proofs),
-                arguments=dict(context.params),
-            )
-        )
+        asked_for = names(only, what="proof", listing="holdfast prove --list")
+        own = [path.resolve() for path in given["proofs"]]
+        return work.prove(RuntimeOptions.of(asked_for, given | {"proofs": own}, arguments=dict(context.params)))
 
     end_with(proof)
 

@@ -84,8 +84,8 @@ def prove_store(
     and what is there afterwards. A clause that the store has no words for is "not offered", which is never green.
     """
     from holdfast.prove.store import command as work
-    from holdfast.prove.store.report import show_contract
-    from holdfast.prove.store.stage import Bounds
+    from holdfast.prove.store.stage import Amounts
+    from holdfast.prove.store.summary import show_contract
 
     def proof() -> int:
         if as_list:
@@ -94,11 +94,11 @@ def prove_store(
         if adapter is None:
             raise InvalidInput("there is no store to prove", hint="name its adapter: --adapter module:factory")
         return work.prove_store(
-            work.Options(
+            work.StoreOptions(
                 adapter=adapter,
                 only=names(only, what="clause", listing="holdfast prove store --list"),
                 seed=seed,
-                bounds=Bounds(cycles, events, timeout),
+                bounds=Amounts(cycles, events, timeout),
                 artifacts=artifacts.resolve(),
                 as_json=as_json,
                 arguments=dict(context.params),

@@ -5,6 +5,9 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+INTERRUPTED = "the run was interrupted"
+"""Why something was not reached in a run that was cut short."""
+
 
 def cancel_on_signals() -> None:
     """From now on SIGINT and SIGTERM cancel the running task."""

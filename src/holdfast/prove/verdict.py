@@ -23,6 +23,10 @@ class Exit(IntEnum):
     INCONCLUSIVE = 3
 
 
+VERDICTS = {Exit.PROVEN: "proven", Exit.DISPROVEN: "disproven", Exit.FAULT: "fault", Exit.INCONCLUSIVE: "inconclusive"}
+"""What a run amounts to, in a word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A verdict with its grounds; `fault` means that it is about the surroundings, not the target."""

@@ -3,15 +3,15 @@
 import pytest
 
 from holdfast.prove.store.clauses import batch, concurrent, kept, long_session, other_body, prefix, retry, round_trip
-from holdfast.prove.store.killing import Written
-from holdfast.prove.store.racing import Races, Round, one_winner
+from holdfast.prove.store.kills import KilledWrites
+from holdfast.prove.store.races import Races, Round, one_winner
 from holdfast.prove.verdict import Finding, Verdict
 
 TRIED = ["0-1-0", "0-2-0", "0-3-0"]
 
 
-def written(found: list[str], *, interrupted: int = 1, stuck: str = "", kills: int = 3) -> Written:
-    return Written(1, kills, interrupted, TRIED, TRIED[:2], found, stuck)
+def written(found: list[str], *, interrupted: int = 1, stuck: str = "", kills: int = 3) -> KilledWrites:
+    return KilledWrites(1, kills, interrupted, TRIED, TRIED[:2], found, stuck)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def written(found: list[str], *, interrupted: int = 1, stuck: str = "", kills: i
         (written([], stuck="locked", kills=0), Verdict.INCONCLUSIVE, "nothing was ever written"),
     ],
 )
-def test_kept(facts: Written, verdict: Verdict, reason: str) -> None:
+def test_kept(facts: KilledWrites, verdict: Verdict, reason: str) -> None:
     finding = kept.check(facts)
     assert finding.verdict is verdict
     assert reason in finding.reason
@@ -37,9 +37,9 @@ def test_kept(facts: Written, verdict: Verdict, reason: str) -> None:
 
 def test_a_batch_that_nobody_acknowledged_must_be_whole_too() -> None:
     pair = ["0-1-0", "0-1-1"]
-    unacknowledged = Written(2, 1, 1, [*pair, "0-2-0", "0-2-1"], pair, [*pair, "0-2-0"])
+    unacknowledged = KilledWrites(2, 1, 1, [*pair, "0-2-0", "0-2-1"], pair, [*pair, "0-2-0"])
     assert batch.check(unacknowledged).reason == "1 of 2 writes are there in part"
-    assert batch.check(Written(2, 1, 1, pair, pair, pair)).verdict is Verdict.PROVEN
+    assert batch.check(KilledWrites(2, 1, 1, pair, pair, pair)).verdict is Verdict.PROVEN
 
 
 def races(rounds: list[Round], found: list[str], late: str = "stale", late_error: str = "") -> Finding:
@@ -64,41 +64,41 @@ def all_of(places: bool) -> dict[str, int | None]:
 
 def test_places_must_be_those_of_the_log() -> None:
     places = all_of(places=True)
-    assert "without gaps" in concurrent.check(concurrent.Facts(places, {}, list(places))).reason
+    assert "without gaps" in concurrent.check(concurrent._Facts(places, {}, list(places))).reason
     gap = {**places, "3-24": 999}
-    assert concurrent.check(concurrent.Facts(gap, {}, list(places))).verdict is Verdict.DISPROVEN
+    assert concurrent.check(concurrent._Facts(gap, {}, list(places))).verdict is Verdict.DISPROVEN
     unsaid = all_of(places=False)
-    assert "says no places" in concurrent.check(concurrent.Facts(unsaid, {}, list(unsaid))).reason
+    assert "says no places" in concurrent.check(concurrent._Facts(unsaid, {}, list(unsaid))).reason
     swapped = ["0-1", "0-0", *list(unsaid)[2:]]
-    assert "order it wrote them" in concurrent.check(concurrent.Facts(unsaid, {}, swapped)).reason
-    assert "1 are there twice" in concurrent.check(concurrent.Facts(unsaid, {}, [*unsaid, "0-0"])).reason
+    assert "order it wrote them" in concurrent.check(concurrent._Facts(unsaid, {}, swapped)).reason
+    assert "1 are there twice" in concurrent.check(concurrent._Facts(unsaid, {}, [*unsaid, "0-0"])).reason
 
 
 def test_what_a_reader_saw_may_not_change() -> None:
     log = ["first", "a", "b"]
 
     def seen(*views: list[str]) -> Finding:
-        return prefix.check(prefix.Facts(["a", "b"], [list(views)], log))
+        return prefix.check(prefix._Facts(["a", "b"], [list(views)], log))
 
     assert seen(["first"], ["first", "a"], log).verdict is Verdict.PROVEN
     assert seen(["first"], ["first", "b"], log).got == "an event appeared before one that was seen already"
     assert seen(["first"], ["first", "x"], log).got == "x was seen and is gone"
     assert "does not see" in seen(["first"], ["first", "a"]).reason
     assert seen(log).verdict is Verdict.INCONCLUSIVE
-    assert "error while others wrote" in prefix.check(prefix.Facts([], [[]], [], "locked")).reason
+    assert "error while others wrote" in prefix.check(prefix._Facts([], [[]], [], "locked")).reason
 
 
 def test_a_retry_must_get_the_same_answer() -> None:
     first = {"value": 1, "refused": "", "error": ""}
     found = ["once", "between"]
-    assert retry.check(retry.Facts([first, first], [], found)).verdict is Verdict.PROVEN
-    assert "another place" in retry.check(retry.Facts([first, {**first, "value": 2}], [], found)).reason
-    assert "told that it failed" in retry.check(retry.Facts([first, {**first, "refused": "no"}], [], found)).reason
-    assert "1 more events" in retry.check(retry.Facts([first, first], [], ["once", "once", "between"])).reason
+    assert retry.check(retry._Facts([first, first], [], found)).verdict is Verdict.PROVEN
+    assert "another place" in retry.check(retry._Facts([first, {**first, "value": 2}], [], found)).reason
+    assert "told that it failed" in retry.check(retry._Facts([first, {**first, "refused": "no"}], [], found)).reason
+    assert "1 more events" in retry.check(retry._Facts([first, first], [], ["once", "once", "between"])).reason
 
 
 def test_an_error_is_not_a_refusal() -> None:
-    facts = other_body.Facts([{"refused": "", "error": "locked"}] * 4, [other_body.FIRST])
+    facts = other_body._Facts([{"refused": "", "error": "locked"}] * 4, [other_body.FIRST])
     assert other_body.check(facts).verdict is Verdict.INCONCLUSIVE
 
 
@@ -109,21 +109,21 @@ def test_values_that_only_look_alike_are_told_apart(one: object, other: object) 
 
 def test_a_store_that_refuses_most_is_not_proven() -> None:
     names = list(round_trip.HAZARDS)
-    few = round_trip.Facts(names[:3], dict.fromkeys(names[3:], "no"), {})
+    few = round_trip._Facts(names[:3], dict.fromkeys(names[3:], "no"), {})
     assert round_trip.check(few).verdict is Verdict.INCONCLUSIVE
-    most = round_trip.Facts(names[1:], {names[0]: "no"}, {})
+    most = round_trip._Facts(names[1:], {names[0]: "no"}, {})
     assert "refused: plain text" in round_trip.check(most).reason
 
 
 def test_a_long_session_may_cost_five_times_as_much_and_no_more() -> None:
-    def check(*lengths: long_session.Length) -> Finding:
-        return long_session.check(long_session.Facts(1000, list(lengths)))
+    def check(*lengths: long_session._Length) -> Finding:
+        return long_session.check(long_session._Facts(1000, list(lengths)))
 
-    first = long_session.Length(100, 0.001, 0.001, 300.0)
-    assert check(first, long_session.Length(1000, 0.001, 0.0049, 1400.0)).verdict is Verdict.PROVEN
-    assert "takes 6.0 times as long" in check(first, long_session.Length(1000, 0.001, 0.006, 300.0)).reason
-    assert "5.3 times as many" in check(first, long_session.Length(1000, 0.001, 0.001, 1600.0)).reason
+    first = long_session._Length(100, 0.001, 0.001, 300.0)
+    assert check(first, long_session._Length(1000, 0.001, 0.0049, 1400.0)).verdict is Verdict.PROVEN
+    assert "takes 6.0 times as long" in check(first, long_session._Length(1000, 0.001, 0.006, 300.0)).reason
+    assert "5.3 times as many" in check(first, long_session._Length(1000, 0.001, 0.001, 1600.0)).reason
     assert check(first).verdict is Verdict.INCONCLUSIVE
     assert check().verdict is Verdict.INCONCLUSIVE
-    unseen = long_session.Length(1000, 0.001, 0.001, None)
+    unseen = long_session._Length(1000, 0.001, 0.001, None)
     assert "size not seen" in check(first, unseen).reason

@@ -190,7 +190,6 @@ async def _model(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    """That it runs."""
     return JSONResponse({"status": "ok"})
 
 

@@ -83,7 +83,6 @@ class FaultQueue:
         return fault
 
     def document(self) -> dict[str, Any]:
-        """Those that wait."""
         return {"faults": [msgspec.to_builtins(fault) for fault in self._waiting]}
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from holdfast.core import HoldfastError
-from holdfast.prove.broken.desk import Desk
+from holdfast.prove.broken.desk import ToolDesk
 
 FILE = r"[\"'`]?(?P<file>[^\s\"'`]*\w)"
 THING = r"(?P<thing>\w+(?: (?!is\b)\w+){0,2})"
@@ -18,7 +18,7 @@ SKILL = re.compile(r"\buse the (?:skill (?P<after>[\w-]+)|(?P<before>[\w-]+) ski
 ASK = re.compile(r"\bask the agent at (?P<url>https?://\S*\w)\S* (?P<text>.+)", re.IGNORECASE | re.DOTALL)
 
 
-async def do(text: str, desk: Desk) -> str:
+async def do(text: str, desk: ToolDesk) -> str:
     """Do what the text asks for and report; empty if it asks for nothing. What another agent is asked it does."""
     asking = ASK.search(text)
     own = text[: asking.start()] if asking else text
@@ -28,38 +28,38 @@ async def do(text: str, desk: Desk) -> str:
     return " ".join(done)
 
 
-def _append(found: re.Match[str], desk: Desk) -> str:
+def _append(found: re.Match[str], desk: ToolDesk) -> str:
     desk.append(found["file"], found["text"])
     return f"Appended to {found['file']}."
 
 
-def _write(found: re.Match[str], desk: Desk) -> str:
+def _write(found: re.Match[str], desk: ToolDesk) -> str:
     desk.write(found["file"], found["text"])
     return f"Wrote {found['file']}."
 
 
-def _read(found: re.Match[str], desk: Desk) -> str:
+def _read(found: re.Match[str], desk: ToolDesk) -> str:
     return f"{found['file']} says: {desk.read(found['file'])}"
 
 
-def _remember(found: re.Match[str], desk: Desk) -> str:
+def _remember(found: re.Match[str], desk: ToolDesk) -> str:
     desk.save(found["thing"].casefold(), found["value"])
     return f"I will remember your {found['thing']}."
 
 
-def _recall(found: re.Match[str], desk: Desk) -> str:
+def _recall(found: re.Match[str], desk: ToolDesk) -> str:
     value = desk.recall(found["thing"].casefold())
     return f"Memory says that your {found['thing']} is {value}." if value else f"I do not know your {found['thing']}."
 
 
-def _skill(found: re.Match[str], desk: Desk) -> str:
+def _skill(found: re.Match[str], desk: ToolDesk) -> str:
     name = found["after"] or found["before"]
     for asked, act in _asked(desk.skill(name)):
         act(asked, desk)
     return f"I used the skill {name}."
 
 
-Act = Callable[[re.Match[str], Desk], str]
+Act = Callable[[re.Match[str], ToolDesk], str]
 ACTS: tuple[tuple[re.Pattern[str], Act], ...] = (
     (APPEND, _append),
     (WRITE, _write),
@@ -76,7 +76,7 @@ def _asked(text: str) -> list[tuple[re.Match[str], Act]]:
     return sorted(found, key=lambda asked: asked[0].start())
 
 
-def _tried(act: Act, found: re.Match[str], desk: Desk) -> str:
+def _tried(act: Act, found: re.Match[str], desk: ToolDesk) -> str:
     try:
         return act(found, desk)
     except (HoldfastError, OSError) as wrong:

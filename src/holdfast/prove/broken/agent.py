@@ -8,8 +8,8 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from holdfast.prove.broken.acts import do
-from holdfast.prove.broken.desk import Desk
-from holdfast.prove.broken.messages import File, Said
+from holdfast.prove.broken.desk import ToolDesk
+from holdfast.prove.broken.messages import File, UserWords
 
 THINK = re.compile(r"\bthink for (\d+(?:\.\d+)?) seconds?", re.IGNORECASE)
 SAY = re.compile(r"\bsay (\w+)", re.IGNORECASE)
@@ -24,7 +24,7 @@ PIECE = re.compile(r"\S+\s*|\s+")
 SECONDS_PER_PIECE = 0.05
 
 
-async def answer(heard: Sequence[Said], desk: Desk) -> AsyncGenerator[str]:
+async def answer(heard: Sequence[UserWords], desk: ToolDesk) -> AsyncGenerator[str]:
     """The answer to the last thing said, piece by piece, knowing those before it; may think, may use tools."""
     request = heard[-1].text
     thought = THINK.search(request)
@@ -35,12 +35,12 @@ async def answer(heard: Sequence[Said], desk: Desk) -> AsyncGenerator[str]:
         await asyncio.sleep(SECONDS_PER_PIECE if counted and counted["slowly"] else 0)
 
 
-def worth_keeping(said: Said) -> bool:
+def worth_keeping(said: UserWords) -> bool:
     """Whether it says something that may be asked for later."""
     return bool(said.files) or STATED.search(said.text) is not None
 
 
-async def _words(heard: Sequence[Said], desk: Desk) -> str:
+async def _words(heard: Sequence[UserWords], desk: ToolDesk) -> str:
     request = heard[-1]
     if not request.text.strip() and not request.files:
         return "I received an empty prompt."
@@ -49,7 +49,7 @@ async def _words(heard: Sequence[Said], desk: Desk) -> str:
     return f"{received} {reply}".strip()
 
 
-def _told(heard: Sequence[Said]) -> str:
+def _told(heard: Sequence[UserWords]) -> str:
     """The answer to what the last thing said asks for; empty if it asks for nothing."""
     request = heard[-1]
     if counted := COUNT.search(request.text):
@@ -67,7 +67,7 @@ def _told(heard: Sequence[Said]) -> str:
     return said[1] if said else ""
 
 
-def _recalled(thing: str, heard: Sequence[Said]) -> str:
+def _recalled(thing: str, heard: Sequence[UserWords]) -> str:
     stated = [found for said in heard for found in STATED.finditer(said.text)]
     values = [found["value"] for found in stated if found["thing"].casefold() == thing.casefold()]
     return f"You told me: {', '.join(values)}." if values else f"I do not know your {thing}."

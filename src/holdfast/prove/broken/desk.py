@@ -12,7 +12,7 @@ PEER_SECONDS = 30.0
 Memory = Mapping[str, str]
 
 
-class Desk:
+class ToolDesk:
     """Tools with real effects; a kind may hand out another desk."""
 
     def __init__(
@@ -40,7 +40,6 @@ class Desk:
             opened.write(line + "\n")
 
     def write(self, file: str, text: str) -> None:
-        """Write a file."""
         path = workspace.resolve(self._folder, file)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")

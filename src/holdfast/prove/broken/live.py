@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 
-class Live:
+class LiveAnswer:
     """The pieces of an answer as they come. Followers are places in it, so none holds it up."""
 
     def __init__(self) -> None:
@@ -18,7 +18,6 @@ class Live:
         return "".join(self.pieces)
 
     def say(self, piece: str) -> None:
-        """One more piece."""
         self.pieces.append(piece)
         self._wake()
 

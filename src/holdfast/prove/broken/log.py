@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.core import strict_json
 
 
-class Log:
+class LineLog:
     """One append-only file. A torn last line, which nobody was told of, is cut off at open."""
 
     def __init__(self, path: Path) -> None:

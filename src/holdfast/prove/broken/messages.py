@@ -28,7 +28,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserWords:
     """One message of a user; without words if it is a file only."""
 
     text: str
@@ -41,28 +41,28 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class UserMessage:
     """A user's message as it came; `task_id` is the task that it follows, if it names one."""
 
     message_id: str
     context_id: str | None
     task_id: str | None
-    said: Said
+    said: UserWords
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class UserTask:
     """One turn: the request, where it is in its life, and the answer so far."""
 
     task_id: str
     context_id: str
     message_id: str
-    request: Said
+    request: UserWords
     state: TaskState
     text: str = ""
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The same, as it was written to the log."""
-        state, request = TaskState(record["state"]), Said.from_record(record["request"])
+        state, request = TaskState(record["state"]), UserWords.from_record(record["request"])
         return cls(**{**record, "state": state, "request": request})

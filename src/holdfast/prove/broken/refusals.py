@@ -8,7 +8,7 @@ UNSUPPORTED = -32004
 OTHER_VERSION = -32009
 
 
-class Refused(Exception):
+class RpcRefusal(Exception):
     """A request that cannot be done, with the code that says why."""
 
     def __init__(self, code: int, message: str) -> None:

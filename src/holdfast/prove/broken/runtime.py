@@ -15,11 +15,11 @@ from typing import Any
 
 from holdfast.core import IdSource, TaskState
 from holdfast.prove.broken.agent import answer, worth_keeping
-from holdfast.prove.broken.desk import Desk
-from holdfast.prove.broken.live import Live
-from holdfast.prove.broken.log import Log
-from holdfast.prove.broken.messages import Message, Said, Task
-from holdfast.prove.broken.refusals import BAD_PARAMS, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, Refused
+from holdfast.prove.broken.desk import ToolDesk
+from holdfast.prove.broken.live import LiveAnswer
+from holdfast.prove.broken.log import LineLog
+from holdfast.prove.broken.messages import UserMessage, UserTask, UserWords
+from holdfast.prove.broken.refusals import BAD_PARAMS, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, RpcRefusal
 from holdfast.prove.broken.wire import Version
 
 Entry = dict[str, Any]
@@ -32,10 +32,10 @@ class Runtime:
     """Takes messages, runs turns, remembers."""
 
     def __init__(self, data: Path, new_id: IdSource) -> None:
-        self.tasks: dict[str, Task] = {}
-        self.histories: defaultdict[str, list[Said]] = defaultdict(list)
+        self.tasks: dict[str, UserTask] = {}
+        self.histories: defaultdict[str, list[UserWords]] = defaultdict(list)
         self.memory: dict[str, str] = {}
-        self.live: dict[str, Live] = {}
+        self.live: dict[str, LiveAnswer] = {}
         self.workspace = data / "workspace"
         self.new_id = new_id
         self._accepted: dict[tuple[str, str], str] = {}
@@ -43,49 +43,49 @@ class Runtime:
         self._canceled: set[str] = set()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.workspace.mkdir(parents=True, exist_ok=True)
-        self.log = Log(data / "log.jsonl")
+        self.log = LineLog(data / "log.jsonl")
         for entry in self.log.entries:
             self.apply(entry)
         self.recover()
 
     # What the server calls.
 
-    def accept(self, message: Message) -> Task:
+    def accept(self, message: UserMessage) -> UserTask:
         """The task of a message: a new one that runs from now on, or the first if it was accepted before."""
         context_id = self.place(message)
         task = self.accepted_before(context_id, message.message_id)
         if task is not None:
             return task
         if message.task_id and self.look(message.task_id).state.terminal:
-            raise Refused(UNSUPPORTED, f"the task {message.task_id} has ended")
-        task = Task(self.new_id(), context_id, message.message_id, self.hear(message.said), TaskState.WORKING)
+            raise RpcRefusal(UNSUPPORTED, f"the task {message.task_id} has ended")
+        task = UserTask(self.new_id(), context_id, message.message_id, self.hear(message.said), TaskState.WORKING)
         self.commit({"task": asdict(task)})
-        self.live[task.task_id] = Live()
+        self.live[task.task_id] = LiveAnswer()
         self._turns[task.task_id] = asyncio.create_task(self._run(task))
         return task
 
-    def look(self, task_id: str) -> Task:
+    def look(self, task_id: str) -> UserTask:
         """The task as it is now, with what it has said so far."""
         task = self.tasks.get(task_id)
         if task is None:
-            raise Refused(NOT_FOUND, f"there is no task {task_id}")
+            raise RpcRefusal(NOT_FOUND, f"there is no task {task_id}")
         live = self.live.get(task_id)
         return replace(task, text=live.text) if live else task
 
-    async def wait(self, task_id: str) -> Task:
+    async def wait(self, task_id: str) -> UserTask:
         """The task at its end. A client that hangs up meanwhile does not stop it."""
         if turn := self._turns.get(task_id):
             await asyncio.wait({turn})
         return self.look(task_id)
 
-    async def cancel(self, task_id: str) -> Task:
+    async def cancel(self, task_id: str) -> UserTask:
         """The task once its work has stopped."""
         if not self.look(task_id).state.running:
-            raise Refused(NOT_CANCELABLE, f"the task {task_id} has ended")
+            raise RpcRefusal(NOT_CANCELABLE, f"the task {task_id} has ended")
         self.stop_work(task_id)
         return await self.wait(task_id)
 
-    async def stream(self, task_id: str) -> AsyncGenerator[Task | str]:
+    async def stream(self, task_id: str) -> AsyncGenerator[UserTask | str]:
         """The task as it is, the pieces of its answer from there on, and the task at its end."""
         task, live = self.look(task_id), self.live.get(task_id)
         yield task
@@ -95,7 +95,7 @@ class Runtime:
             yield piece
         yield await self.wait(task_id)
 
-    async def subscribe(self, task_id: str) -> AsyncGenerator[Task | str]:
+    async def subscribe(self, task_id: str) -> AsyncGenerator[UserTask | str]:
         """The same for somebody who comes later, or again."""
         async for news in self.stream(task_id):
             yield news
@@ -112,37 +112,37 @@ class Runtime:
         """Whether it takes requests in this version of the protocol."""
         return True
 
-    def place(self, message: Message) -> str:
+    def place(self, message: UserMessage) -> str:
         """The context of a message: that of the task that it follows, else its own, else a new one."""
         if not message.task_id:
             return message.context_id or self.new_id()
         context_id = self.look(message.task_id).context_id
         if message.context_id not in (None, context_id):
-            raise Refused(BAD_PARAMS, f"the task {message.task_id} belongs to another context")
+            raise RpcRefusal(BAD_PARAMS, f"the task {message.task_id} belongs to another context")
         return context_id
 
-    def accepted_before(self, context_id: str, message_id: str) -> Task | None:
+    def accepted_before(self, context_id: str, message_id: str) -> UserTask | None:
         """The task of a message that was delivered before."""
         task_id = self._accepted.get((context_id, message_id))
         return self.look(task_id) if task_id else None
 
-    def hear(self, said: Said) -> Said:
+    def hear(self, said: UserWords) -> UserWords:
         """What of a message reaches the agent."""
         return said
 
-    def history_key(self, task: Task) -> str:
+    def history_key(self, task: UserTask) -> str:
         """What a conversation's history is kept under."""
         return task.context_id
 
-    def turn_lock(self, task: Task) -> AbstractAsyncContextManager[Any]:
+    def turn_lock(self, task: UserTask) -> AbstractAsyncContextManager[Any]:
         """What keeps turns of one conversation apart."""
         return self._locks[task.context_id]
 
-    def desk(self, task: Task) -> Desk:
+    def desk(self, task: UserTask) -> ToolDesk:
         """The tools for a turn."""
-        return Desk(task.context_id, self.workspace, self.memory, self.keep, self.new_id)
+        return ToolDesk(task.context_id, self.workspace, self.memory, self.keep, self.new_id)
 
-    def think(self, task: Task, heard: Sequence[Said]) -> AsyncGenerator[str]:
+    def think(self, task: UserTask, heard: Sequence[UserWords]) -> AsyncGenerator[str]:
         """The answer to what was heard, as it comes."""
         return answer(heard, self.desk(task))
 
@@ -151,11 +151,11 @@ class Runtime:
         self._canceled.add(task_id)
         self._turns[task_id].cancel()
 
-    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
+    def remember(self, key: str, before: Sequence[UserWords], request: UserWords) -> Entry:
         """The entry that adds a request to the history which it was answered from."""
         return {"key": key, "said": [asdict(request)]}
 
-    def compact(self, history: Sequence[Said]) -> list[Said]:
+    def compact(self, history: Sequence[UserWords]) -> list[UserWords]:
         """A history that has grown too long, without what nobody will ask for."""
         older, newest = history[:-KEPT_WHOLE], history[-KEPT_WHOLE:]
         return [*filter(worth_keeping, older), *newest]
@@ -179,16 +179,16 @@ class Runtime:
     def apply(self, entry: Entry) -> None:
         """Change what is in memory as the entry says."""
         if "task" in entry:
-            task = Task.from_record(entry["task"])
+            task = UserTask.from_record(entry["task"])
             self.tasks[task.task_id] = task
             self._accepted[task.context_id, task.message_id] = task.task_id
         if "all_said" in entry:
-            self.histories[entry["key"]] = [Said.from_record(said) for said in entry["all_said"]]
+            self.histories[entry["key"]] = [UserWords.from_record(said) for said in entry["all_said"]]
         if "said" in entry:
-            self.histories[entry["key"]] += [Said.from_record(said) for said in entry["said"]]
+            self.histories[entry["key"]] += [UserWords.from_record(said) for said in entry["said"]]
         self.memory |= entry.get("memory", {})
 
-    def finish(self, task: Task, state: TaskState, text: str, before: Sequence[Said] = ()) -> None:
+    def finish(self, task: UserTask, state: TaskState, text: str, before: Sequence[UserWords] = ()) -> None:
         """End a task; whatever became of it, what the user said is part of the conversation."""
         key = self.history_key(task)
         ended = asdict(replace(task, state=state, text=text))
@@ -197,9 +197,9 @@ class Runtime:
         if len(history) > LONGEST_HISTORY:
             self.commit({"key": key, "all_said": [asdict(said) for said in self.compact(history)]})
 
-    async def _run(self, task: Task) -> None:
+    async def _run(self, task: UserTask) -> None:
         live = self.live[task.task_id]
-        before: list[Said] = []
+        before: list[UserWords] = []
         try:
             async with self.turn_lock(task):
                 before = list(self.histories[self.history_key(task)])

@@ -11,8 +11,8 @@ from starlette.routing import Route
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.prove.broken import wire, workspace
-from holdfast.prove.broken.messages import Task
-from holdfast.prove.broken.refusals import BAD_PARAMS, OTHER_VERSION, UNSUPPORTED, Refused
+from holdfast.prove.broken.messages import UserTask
+from holdfast.prove.broken.refusals import BAD_PARAMS, OTHER_VERSION, UNSUPPORTED, RpcRefusal
 from holdfast.prove.broken.runtime import Runtime
 from holdfast.prove.broken.wire import Version
 
@@ -31,7 +31,7 @@ def build(runtime: Runtime, url: str) -> Starlette:
         try:
             call = strict_json.parse(await request.body())
             answered = await _dispatch(runtime, call, request.headers.get("A2A-Version", ""))
-        except Refused as refusal:
+        except RpcRefusal as refusal:
             error = {"code": refusal.code, "message": str(refusal)}
         except (HoldfastError, ValueError, LookupError, TypeError, AttributeError) as wrong:
             error = {"code": BAD_PARAMS, "message": f"cannot be understood: {wrong!r}"}
@@ -97,7 +97,7 @@ async def _dispatch(runtime: Runtime, call: dict[str, Any], header: str) -> dict
     """The result of a call, or the results of one that streams."""
     version, operation = wire.method(call["method"], header)
     if not runtime.speaks(version):
-        raise Refused(OTHER_VERSION, f"version {version} is not spoken here")
+        raise RpcRefusal(OTHER_VERSION, f"version {version} is not spoken here")
     params = call["params"]
     if operation == "get":
         return wire.task(version, runtime.look(params["id"]))
@@ -106,7 +106,7 @@ async def _dispatch(runtime: Runtime, call: dict[str, Any], header: str) -> dict
     if operation == "subscribe":
         task = runtime.look(params["id"])
         if task.state.terminal:
-            raise Refused(UNSUPPORTED, f"the task {task.task_id} has ended")
+            raise RpcRefusal(UNSUPPORTED, f"the task {task.task_id} has ended")
         return _items(runtime, version, task, runtime.subscribe(task.task_id))
     task = runtime.accept(wire.message(params, runtime.workspace))
     if operation == "stream":
@@ -114,7 +114,7 @@ async def _dispatch(runtime: Runtime, call: dict[str, Any], header: str) -> dict
     return wire.sent(version, await runtime.wait(task.task_id) if wire.waits(version, params) else task)
 
 
-async def _items(runtime: Runtime, version: Version, task: Task, news: AsyncGenerator[Task | str]) -> Items:
+async def _items(runtime: Runtime, version: Version, task: UserTask, news: AsyncGenerator[UserTask | str]) -> Items:
     """What a follower of a task is told: the task as it is, its answer as it comes, its end."""
     begun = told = ended = False
     try:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from holdfast.prove.broken import workspace
-from holdfast.prove.broken.messages import File, Message, Said, Task
-from holdfast.prove.broken.refusals import NO_METHOD, OTHER_VERSION, Refused
+from holdfast.prove.broken.messages import File, UserMessage, UserTask, UserWords
+from holdfast.prove.broken.refusals import NO_METHOD, OTHER_VERSION, RpcRefusal
 
 Version = Literal["0.3", "1.0"]
 Operation = Literal["send", "stream", "get", "cancel", "subscribe"]
@@ -39,9 +39,9 @@ def method(name: str, header: str) -> Method:
     """The method of that name, if it is one of the version in the header."""
     found = METHODS.get(name)
     if found is None:
-        raise Refused(NO_METHOD, f"there is no method {name}")
+        raise RpcRefusal(NO_METHOD, f"there is no method {name}")
     if (header or "0.3") != found.version:
-        raise Refused(OTHER_VERSION, f"{name} is not a method of version {header or '0.3'}")
+        raise RpcRefusal(OTHER_VERSION, f"{name} is not a method of version {header or '0.3'}")
     return found
 
 
@@ -53,13 +53,13 @@ def waits(version: Version, params: Mapping[str, Any]) -> bool:
     return not configuration.get("returnImmediately")
 
 
-def message(params: Mapping[str, Any], folder: Path) -> Message:
+def message(params: Mapping[str, Any], folder: Path) -> UserMessage:
     """The message of either version; files that it refers to are read from the workspace folder."""
     sent = params["message"]
     parts = sent["parts"]
     text = "\n".join(part["text"] for part in parts if "text" in part)
     files = tuple(_file(part, folder) for part in parts if not part.keys().isdisjoint({"file", "raw", "url"}))
-    return Message(sent["messageId"], sent.get("contextId"), sent.get("taskId"), Said(text, files))
+    return UserMessage(sent["messageId"], sent.get("contextId"), sent.get("taskId"), UserWords(text, files))
 
 
 def _file(part: Mapping[str, Any], folder: Path) -> File:
@@ -74,7 +74,7 @@ def _file(part: Mapping[str, Any], folder: Path) -> File:
     return File.of(name, workspace.read(folder, uri), media_type)
 
 
-def task(version: Version, shown: Task) -> dict[str, Any]:
+def task(version: Version, shown: UserTask) -> dict[str, Any]:
     """A task; its answer is an artifact."""
     document = {
         "id": shown.task_id,
@@ -85,30 +85,30 @@ def task(version: Version, shown: Task) -> dict[str, Any]:
     return {"kind": "task", **document} if version == "0.3" else document
 
 
-def sent(version: Version, shown: Task) -> dict[str, Any]:
+def sent(version: Version, shown: UserTask) -> dict[str, Any]:
     """A task as the answer to a send, and as the first item of a stream."""
     return task(version, shown) if version == "0.3" else {"task": task(version, shown)}
 
 
-def piece(version: Version, of: Task, text: str, *, first: bool) -> dict[str, Any]:
+def piece(version: Version, of: UserTask, text: str, *, first: bool) -> dict[str, Any]:
     """A piece of a task's answer as an item of a stream."""
     place = {"taskId": of.task_id, "contextId": of.context_id}
     update = {**place, "artifact": _artifact(version, of, text), "append": not first}
     return {"kind": "artifact-update", **update} if version == "0.3" else {"artifactUpdate": update}
 
 
-def end(version: Version, ended: Task) -> dict[str, Any]:
+def end(version: Version, ended: UserTask) -> dict[str, Any]:
     """The last item of a stream."""
     update = {"taskId": ended.task_id, "contextId": ended.context_id, "status": _status(version, ended)}
     return {"kind": "status-update", **update, "final": True} if version == "0.3" else {"statusUpdate": update}
 
 
-def _status(version: Version, shown: Task) -> dict[str, Any]:
+def _status(version: Version, shown: UserTask) -> dict[str, Any]:
     if version == "0.3":
         return {"state": shown.state.value}
     return {"state": "TASK_STATE_" + shown.state.value.upper().replace("-", "_")}
 
 
-def _artifact(version: Version, of: Task, text: str) -> dict[str, Any]:
+def _artifact(version: Version, of: UserTask, text: str) -> dict[str, Any]:
     part = {"kind": "text", "text": text} if version == "0.3" else {"text": text}
     return {"artifactId": f"{of.task_id}-answer", "parts": [part]}

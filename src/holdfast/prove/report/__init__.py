@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast.prove.report.html import page
 from holdfast.prove.report.junit import junit
 from holdfast.prove.report.markdown import markdown
-from holdfast.prove.report.recorded import read
+from holdfast.prove.report.run_record import read
 
 __all__ = ["write"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from holdfast.prove.report.markdown import markdown
-from holdfast.prove.report.recorded import Document, outcomes, text
+from holdfast.prove.report.run_record import Document, outcomes, text
 
 SYSTEMS = ("GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS")
 MAX_NOTE = 2_000

@@ -3,9 +3,9 @@
 from typing import Any
 
 from holdfast.core import strict_json
-from holdfast.prove.report.recorded import Event, Step, dicts, text
+from holdfast.prove.report.run_record import Event, Step, dicts, text
 from holdfast.prove.wire import replies
-from holdfast.prove.wire.following import Following
+from holdfast.prove.wire.task_stream import TaskStream
 
 MAX_LINE = 240
 HEAD = frozenset({"n", "at", "proof", "step", "event"})
@@ -86,7 +86,7 @@ def _answer(event: Event) -> str:
 
 
 def _news(event: Event) -> str:
-    heard = Following()
+    heard = TaskStream()
     heard.take(200, strict_json.encode(event.get("body")))
     said = [f"“{piece}”" for piece in heard.pieces] + [f"task {state}" for state in heard.states]
     return heard.error or ", ".join(said) or "an event without text"

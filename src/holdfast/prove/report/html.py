@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from holdfast.prove.report.lanes import lanes
 from holdfast.prove.report.markup import Markup, join, tag
-from holdfast.prove.report.recorded import Document, Recorded, Step, counts, dicts, outcomes, seeds, text
+from holdfast.prove.report.run_record import Document, RunRecord, Step, counts, dicts, outcomes, seeds, text
 from holdfast.prove.report.timeline import timeline
 
 MEANINGS = {
@@ -25,8 +25,7 @@ LEGEND = "The bars show when each was at work; an upright line is a stop or a ki
 WRONG = ("disproven", "inconclusive")
 
 
-def page(recorded: Recorded) -> str:
-    """The whole page."""
+def page(recorded: RunRecord) -> str:
     summary, steps = recorded.summary, recorded.steps()
     verdict = text(summary.get("verdict"))
     found = outcomes(summary)

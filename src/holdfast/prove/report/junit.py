@@ -7,7 +7,7 @@ A run that is not proven has at least one failure or error in it, so that nobody
 from xml.etree import ElementTree as Tree
 
 from holdfast.prove.report.markup import visible
-from holdfast.prove.report.recorded import Document, outcomes, text
+from holdfast.prove.report.run_record import Document, outcomes, text
 
 GROUNDS = ("expected", "got", "hint", "curl")
 

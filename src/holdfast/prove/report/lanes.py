@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from holdfast.prove.report.markup import Markup, tag
-from holdfast.prove.report.recorded import Recorded, Step, moment, text
+from holdfast.prove.report.run_record import RunRecord, Step, moment, text
 
 POWER = frozenset({"stop", "kill"})
 CLOSE = 0.005
 """Steps that are nearer to each other than this part of the run are one bar."""
 
 
-def lanes(recorded: Recorded) -> dict[str, Markup]:
+def lanes(recorded: RunRecord) -> dict[str, Markup]:
     """A lane for each proof that has events; empty where the run took no time."""
     seconds = recorded.summary.get("seconds")
     last = max((moment(event) for event in recorded.events), default=0.0)

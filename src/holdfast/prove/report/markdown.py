@@ -7,7 +7,7 @@ import re
 from html import escape
 
 from holdfast.prove.report.markup import visible
-from holdfast.prove.report.recorded import Document, counts, dicts, outcomes, seeds, text
+from holdfast.prove.report.run_record import Document, counts, dicts, outcomes, seeds, text
 
 SIGNS = {"proven": "✅", "disproven": "❌", "inconclusive": "❓", "not reached": "⏭️"}
 MAX_CELL = 300

@@ -11,7 +11,7 @@ import msgspec
 from holdfast.core import strict_json
 from holdfast.prove.report import event_lines
 from holdfast.prove.report.markup import Markup, join, tag
-from holdfast.prove.report.recorded import Event, Step, moment, text
+from holdfast.prove.report.run_record import Event, Step, moment, text
 
 T = TypeVar("T")
 

@@ -2,9 +2,9 @@
 
 import re
 
-from holdfast.prove.runtime.history import Look, Power, Streamed, Turn
+from holdfast.prove.runtime.history import Power, StreamRecord, TaskLook, TurnRecord
 from holdfast.prove.verdict import Finding, disproven, inconclusive
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 MARKERS = ("empty prompt", "no text content", "empty message")
 """What a target says that has looked for words only."""
@@ -19,7 +19,7 @@ def says(text: str, word: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text, re.IGNORECASE) is not None
 
 
-def answered(turn: Turn, said: str = "") -> Finding | None:
+def answered(turn: TurnRecord, said: str = "") -> Finding | None:
     """The turn has an answer that is not empty and not an error; `said` describes one that has no words."""
     is_error = ERROR.match(turn.reply.text) is not None
     if turn.reply.answered and not is_error:
@@ -33,7 +33,7 @@ def answered(turn: Turn, said: str = "") -> Finding | None:
     )
 
 
-def no_marker(turn: Turn, said: str) -> Finding | None:
+def no_marker(turn: TurnRecord, said: str) -> Finding | None:
     """The answer does not complain that there were no words; `said` describes what there was."""
     marker = next((marker for marker in MARKERS if marker in turn.reply.text.lower()), None)
     if marker is None:
@@ -46,21 +46,21 @@ def no_marker(turn: Turn, said: str) -> Finding | None:
     )
 
 
-def recalls(seen: Turn | Look, fact: str, said: str = "") -> Finding | None:
+def recalls(seen: TurnRecord | TaskLook, fact: str, said: str = "") -> Finding | None:
     """The answer of a turn contains the fact; where it is looked up in a task, `said` is what it answers."""
     if seen.reply.answered and says(seen.reply.text, fact):
         return None
-    question = seen.said if isinstance(seen, Turn) else said
+    question = seen.said if isinstance(seen, TurnRecord) else said
     return disproven(
         f"{fact} was told and is not in the answer",
         expected=f"an answer to “{question}” with {fact} in it",
         got=seen.reply.describe(),
         curl=seen.curl,
-        hint=_moved(seen) if isinstance(seen, Turn) else "",
+        hint=_moved(seen) if isinstance(seen, TurnRecord) else "",
     )
 
 
-def keeps_to_itself(turn: Turn, secret: str) -> Finding | None:
+def keeps_to_itself(turn: TurnRecord, secret: str) -> Finding | None:
     """The turn's answer does not contain what was told elsewhere."""
     if not says(turn.reply.text, secret):
         return None
@@ -84,7 +84,7 @@ def came_back(start: Power) -> Finding | None:
     )
 
 
-def ended(look: Look) -> Finding | None:
+def ended(look: TaskLook) -> Finding | None:
     """The task that was looked at is known and nobody works on it any more: it has ended, or waits for its user."""
     if look.reply.error:
         return disproven(
@@ -103,7 +103,7 @@ def ended(look: Look) -> Finding | None:
     return None
 
 
-def never_cut(streamed: Streamed) -> Finding:
+def never_cut(streamed: StreamRecord) -> Finding:
     """The stream was over, or refused, before it could be cut, so the claim could not be put to the test."""
     if streamed.error:
         return disproven(
@@ -121,7 +121,7 @@ def never_cut(streamed: Streamed) -> Finding:
     )
 
 
-def never_caught(accepted: Turn, look: Look | None) -> Finding:
+def never_caught(accepted: TurnRecord, look: TaskLook | None) -> Finding:
     """The turn was over before it was seen running, so the claim could not be put to the test."""
     return inconclusive(
         "no turn could be caught while it was running",
@@ -132,22 +132,22 @@ def never_caught(accepted: Turn, look: Look | None) -> Finding:
     )
 
 
-def in_progress(reply: Reply) -> bool:
+def in_progress(reply: TargetReply) -> bool:
     """Whether the task in a reply is being worked on."""
     return not reply.error and reply.state is not None and reply.state.running
 
 
-def settled(reply: Reply) -> bool:
+def settled(reply: TargetReply) -> bool:
     """Whether the reply says anything of its task at all: its state, or that there is none."""
     return bool(reply.error) or reply.state is not None
 
 
-def over(reply: Reply) -> bool:
+def over(reply: TargetReply) -> bool:
     """Whether there is nothing more to wait for: the task has ended, or waits for its user, or cannot be looked up."""
     return bool(reply.error) or (reply.state is not None and not reply.state.running)
 
 
-def _moved(turn: Turn) -> str:
+def _moved(turn: TurnRecord) -> str:
     """What to look at where a message was answered in another context than the one that it named."""
     answered_in = turn.reply.context_id
     if not turn.context_id or answered_in in (None, turn.context_id):

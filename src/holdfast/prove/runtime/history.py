@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.core import TaskState
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.replies import TargetReply
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnRecord:
     """A message that was sent and the reply that came; the context is empty if the message named only a task."""
 
     step: str
     context_id: str
     said: str
-    reply: Reply
+    reply: TargetReply
     seconds: float
     curl: str
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class StreamRecord:
     """A stream of a task's news, of a message that was sent or of a subscription (`said` is empty then).
 
     `pieces` are the texts in the order they came, `text` is the answer that they amount to. `ended` says that the
@@ -45,7 +45,7 @@ class Streamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TaskLook:
     """A question for a task's state, or the wish to cancel it, and the reply that came.
 
     `within` is how long one was ready to ask, `at` is when the reply came, in seconds of a clock that only runs on.
@@ -53,7 +53,7 @@ class Look:
 
     step: str
     task_id: str
-    reply: Reply
+    reply: TargetReply
     within: float
     curl: str
     at: float = 0.0
@@ -74,7 +74,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSeen:
+class FileLook:
     """How often a line is in a file of the target's workspace; `count` is None where the file cannot be read."""
 
     step: str
@@ -84,7 +84,7 @@ class FileSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSeeded:
+class FileSeed:
     """A file that was put into the target's workspace."""
 
     step: str
@@ -92,7 +92,7 @@ class FileSeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Uploaded:
+class UploadRecord:
     """A file that was handed to the target's uploads; `uri` is None where it takes none."""
 
     step: str
@@ -103,7 +103,7 @@ class Uploaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PeerQuestions:
     """What the peer was asked so far, each question with the context that it came in."""
 
     step: str
@@ -111,7 +111,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FetchedPage:
     """A GET and what came: `document` is the JSON object in it, None if there is none."""
 
     step: str
@@ -121,7 +121,7 @@ class Page:
     document: dict[str, Any] | None
 
 
-Entry = Turn | Streamed | Look | Power | FileSeen | FileSeeded | Uploaded | Asked | Page
+Entry = TurnRecord | StreamRecord | TaskLook | Power | FileLook | FileSeed | UploadRecord | PeerQuestions | FetchedPage
 
 
 class History:
@@ -138,49 +138,49 @@ class History:
         """Whether the step was taken at all."""
         return any(entry.step == step for entry in self.entries)
 
-    def turn(self, step: str) -> Turn:
+    def turn(self, step: str) -> TurnRecord:
         """The turn of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Turn) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, TurnRecord) and entry.step == step)
 
-    def turns(self, start: str) -> list[Turn]:
+    def turns(self, start: str) -> list[TurnRecord]:
         """The turns of all steps whose names begin so, in order."""
-        return [entry for entry in self.entries if isinstance(entry, Turn) and entry.step.startswith(start)]
+        return [entry for entry in self.entries if isinstance(entry, TurnRecord) and entry.step.startswith(start)]
 
-    def streamed(self, step: str) -> Streamed:
+    def streamed(self, step: str) -> StreamRecord:
         """The stream of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Streamed) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, StreamRecord) and entry.step == step)
 
-    def look(self, step: str) -> Look | None:
+    def look(self, step: str) -> TaskLook | None:
         """The newest sight of a task in a step, if it was taken."""
-        looks = (entry for entry in reversed(self.entries) if isinstance(entry, Look) and entry.step == step)
+        looks = (entry for entry in reversed(self.entries) if isinstance(entry, TaskLook) and entry.step == step)
         return next(looks, None)
 
-    def last_look(self, step: str) -> Look:
+    def last_look(self, step: str) -> TaskLook:
         """The newest sight of a task in a step."""
         look = self.look(step)
         assert look is not None
         return look
 
-    def first_look(self, step: str) -> Look:
+    def first_look(self, step: str) -> TaskLook:
         """The oldest sight of a task in a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Look) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, TaskLook) and entry.step == step)
 
     def power(self, step: str) -> Power:
         """The start, stop or kill of a step."""
         return next(entry for entry in self.entries if isinstance(entry, Power) and entry.step == step)
 
-    def file(self, step: str) -> FileSeen:
+    def file(self, step: str) -> FileLook:
         """What a step saw in the workspace."""
-        return next(entry for entry in self.entries if isinstance(entry, FileSeen) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, FileLook) and entry.step == step)
 
-    def uploaded(self, step: str) -> Uploaded:
+    def uploaded(self, step: str) -> UploadRecord:
         """The upload of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Uploaded) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, UploadRecord) and entry.step == step)
 
-    def asked(self, step: str) -> Asked:
+    def asked(self, step: str) -> PeerQuestions:
         """What the peer had been asked by a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Asked) and entry.step == step)
+        return next(entry for entry in self.entries if isinstance(entry, PeerQuestions) and entry.step == step)
 
-    def pages(self) -> list[Page]:
+    def pages(self) -> list[FetchedPage]:
         """Every GET, in order."""
-        return [entry for entry in self.entries if isinstance(entry, Page)]
+        return [entry for entry in self.entries if isinstance(entry, FetchedPage)]

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.prove.runtime.summary import VERDICTS
-from holdfast.prove.verdict import Exit, Verdict
+from holdfast.prove.verdict import VERDICTS, Exit, Verdict
 
 Document = dict[str, Any]
 WORST_FIRST = (Verdict.DISPROVEN, Verdict.INCONCLUSIVE, Verdict.NOT_REACHED, Verdict.PROVEN)

@@ -10,7 +10,7 @@ from typing import Literal
 from holdfast.core.redact import redact
 from holdfast.prove.runtime.history import Power
 from holdfast.prove.runtime.stage import Stage
-from holdfast.prove.targets.target import NotReady, Target
+from holdfast.prove.targets.target import Target, TargetNotReady
 
 AGAIN = "start again"
 
@@ -52,13 +52,13 @@ class Switch:
             return {"command": self._target.restarted_by}
         return {"signal": signal, "pid": self._target.pid}
 
-    async def _start(self, stages: Sequence[Stage], step: str) -> NotReady | None:
+    async def _start(self, stages: Sequence[Stage], step: str) -> TargetNotReady | None:
         _begin(stages, step, "start", target=redact(self._target.name))
         began = time.monotonic()
         trouble = None
         try:
             await self._target.start()
-        except NotReady as error:
+        except TargetNotReady as error:
             trouble = error
         words = trouble.message if trouble else ""
         self._done(stages, Power(step, "start", time.monotonic() - began, words, began))

@@ -16,19 +16,18 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.runtime import facts
 from holdfast.prove.runtime.layers import Layer, diagnose
 from holdfast.prove.runtime.peer import Peer
-from holdfast.prove.runtime.prerequisites import PREREQUISITES
+from holdfast.prove.runtime.prerequisites import PREREQUISITES, missing, streams
 from holdfast.prove.runtime.proof import Power, Proof, Steps
 from holdfast.prove.runtime.restarts import AGAIN, Switch
-from holdfast.prove.runtime.stage import Bounds, Stage
-from holdfast.prove.runtime.target_features import missing, streams
-from holdfast.prove.targets import NotReady, Target
+from holdfast.prove.runtime.stage import Patience, Stage
+from holdfast.prove.targets import Target, TargetNotReady
 from holdfast.prove.verdict import Exit, Finding, Verdict, exit_code, faulted, not_reached
 from holdfast.prove.wire.client import Wire
 
-INTERRUPTED = "the run was interrupted"
 DYING_SECONDS = 0.5
 
 
@@ -57,7 +56,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProofPlan:
     """What to prove: the proofs in order, and which of them were asked for by name.
 
     With `keep_running` the target is left to whoever made it.
@@ -66,7 +65,7 @@ class Plan:
     proofs: Sequence[Proof]
     asked_for: frozenset[str]
     seed: int
-    bounds: Bounds
+    bounds: Patience
     keep_running: bool = False
 
 
@@ -86,7 +85,7 @@ class Run:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: ProofPlan,
         target: Target,
         wire: Wire,
         evidence: Evidence,
@@ -203,7 +202,7 @@ class Run:
         if attempts:
             try:
                 await self._switch.ensure_on([attempt.stage for attempt in attempts])
-            except NotReady as error:
+            except TargetNotReady as error:
                 self._give_up(attempts, error)
 
     async def _restart(self, power: Power) -> None:
@@ -213,7 +212,7 @@ class Run:
             return
         try:
             await self._switch.off_and_on(power, [attempt.stage for attempt in attempts])
-        except NotReady as error:
+        except TargetNotReady as error:
             self._give_up(attempts, error)
         else:
             await _at_once(self._finish(attempt) for attempt in attempts)
@@ -247,7 +246,7 @@ class Run:
         except Exception as error:
             return _broken_proof(error)
 
-    def _give_up(self, attempts: Sequence[Attempt], error: NotReady) -> None:
+    def _give_up(self, attempts: Sequence[Attempt], error: TargetNotReady) -> None:
         for attempt in attempts:
             self._conclude(attempt, faulted(f"the target is not ready: {error.message}", hint=error.hint or ""))
 
@@ -282,7 +281,7 @@ class Run:
         return Result(prerequisites, proofs, tuple(self._left_out), code, self._layers, self._evidence.folder)
 
 
-def _peer(plan: Plan, target: Target) -> Peer | None:
+def _peer(plan: ProofPlan, target: Target) -> Peer | None:
     """The second agent, where a proof wants one and the target was told of it."""
     wanted = [proof.name for proof in plan.proofs if "peer" in proof.requires]
     if not wanted or target.peer_url is None:

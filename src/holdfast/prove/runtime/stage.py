@@ -1,34 +1,54 @@
 """What a proof's steps can do to a target. Everything done here is in the history and in the evidence."""
 
 import asyncio
+import math
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from holdfast.core.errors import InvalidInput
 from holdfast.core.redact import redact
 from holdfast.prove.evidence import Evidence, body_for_events
 from holdfast.prove.runtime.facts import Facts
-from holdfast.prove.runtime.history import Asked, FileSeeded, FileSeen, History, Look, Page, Streamed, Turn, Uploaded
+from holdfast.prove.runtime.history import (
+    FetchedPage,
+    FileLook,
+    FileSeed,
+    History,
+    PeerQuestions,
+    StreamRecord,
+    TaskLook,
+    TurnRecord,
+    UploadRecord,
+)
 from holdfast.prove.runtime.peer import Peer
 from holdfast.prove.runtime.workspace import Workspace
 from holdfast.prove.targets.target import Target
 from holdfast.prove.wire import envelopes, replies
 from holdfast.prove.wire.client import UPLOADS_PATH, HttpAnswer, NoAnswerInTime, TransportFault, Wire
-from holdfast.prove.wire.envelopes import FileSent, Message, WireVersion
-from holdfast.prove.wire.following import Following
-from holdfast.prove.wire.replies import Reply
+from holdfast.prove.wire.envelopes import FileSent, OutgoingMessage, WireVersion
+from holdfast.prove.wire.replies import TargetReply
+from holdfast.prove.wire.task_stream import TaskStream
 
 LOOK_EVERY_SECONDS = 0.05
+RECOVERY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Patience:
     """How long things may take: any one answer, and a recovery after a kill."""
 
     answer: float
     recovery: float
+
+
+def patience_of(timeout: float) -> Patience:
+    """How long things may take in a run with this --timeout. A turn that is resumed takes its time as any does."""
+    if not 0 < timeout < math.inf:
+        raise InvalidInput("--timeout is a number of seconds", hint="for example --timeout 60")
+    return Patience(answer=timeout, recovery=max(min(RECOVERY_SECONDS, timeout), timeout / 2))
 
 
 class Stage:
@@ -42,7 +62,7 @@ class Stage:
         target: Target,
         wire: Wire,
         evidence: Evidence,
-        bounds: Bounds,
+        bounds: Patience,
         new_hex: Callable[[], str],
         on_step: Callable[[str, str], None],
         peer: Peer | None = None,
@@ -82,12 +102,12 @@ class Stage:
         wait: bool = True,
         within: float | None = None,
         version: WireVersion | None = None,
-    ) -> Turn:
+    ) -> TurnRecord:
         """Send a message and record the reply; silence is a fault, or a failed reply if `within` is given.
 
         Without text there is no text part; without a context the task alone says where the message belongs.
         """
-        message = Message(message_id or self.new_message_id(), context_id, text, files, task_id)
+        message = OutgoingMessage(message_id or self.new_message_id(), context_id, text, files, task_id)
         body = envelopes.send(version or self._wire.version, message, wait=wait)
         began = time.monotonic()
         try:
@@ -95,8 +115,8 @@ class Stage:
         except NoAnswerInTime as silence:
             if within is None:
                 raise
-            reply = Reply(error=silence.message)
-        turn = Turn(step, context_id or "", text, reply, time.monotonic() - began, self._wire.curl(body, version))
+            reply = TargetReply(error=silence.message)
+        turn = TurnRecord(step, context_id or "", text, reply, time.monotonic() - began, self._wire.curl(body, version))
         self.history.add(turn)
         return turn
 
@@ -108,18 +128,20 @@ class Stage:
         *,
         cut_after: int | None = None,
         within: float | None = None,
-    ) -> Streamed:
+    ) -> StreamRecord:
         """Send a message and follow the stream of its news; hang up after so many pieces of text, if that is given."""
-        message = Message(self.new_message_id(), context_id, text)
+        message = OutgoingMessage(self.new_message_id(), context_id, text)
         body = envelopes.stream(self._wire.version, message)
         return await self._follow(step, body, context_id, text, cut_after, within)
 
-    async def subscribe(self, step: str, task_id: str, *, within: float | None = None) -> Streamed:
+    async def subscribe(self, step: str, task_id: str, *, within: float | None = None) -> StreamRecord:
         """Follow the news of a task that is under way, to its end."""
         body = envelopes.subscribe(self._wire.version, request_id=self.new_message_id(), task_id=task_id)
         return await self._follow(step, body, "", "", None, within)
 
-    async def watch_task(self, step: str, task_id: str, until: Callable[[Reply], bool], within: float) -> Look:
+    async def watch_task(
+        self, step: str, task_id: str, until: Callable[[TargetReply], bool], within: float
+    ) -> TaskLook:
         """Ask for a task's state until the reply is as wanted or the time is up, and return the last look.
 
         Silence is a failed reply: a task that cannot be looked up is as good as lost.
@@ -132,12 +154,12 @@ class Stage:
                 return look
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
-    async def cancel(self, step: str, task_id: str) -> Look:
+    async def cancel(self, step: str, task_id: str) -> TaskLook:
         """Ask for a task to be canceled; silence is a failed reply."""
         body = envelopes.cancel_task(self._wire.version, request_id=self.new_message_id(), task_id=task_id)
         return await self._look(step, task_id, body, self.bounds.answer, self.bounds.answer)
 
-    async def upload(self, step: str, file: FileSent) -> Uploaded:
+    async def upload(self, step: str, file: FileSent) -> UploadRecord:
         """Hand a file to the target's uploads; without a URI if it takes none, or refused this one.
 
         Many a target answers whatever it does not know with an error of its own: only one that is broken, or that
@@ -151,38 +173,38 @@ class Stage:
         refused = uri is None and (files is not None or answer.status >= 500)
         error = f"HTTP {answer.status}: {answer.body[:200].decode(errors='replace')}" if refused else ""
         curl = f"curl -sS -F {shlex.quote(f'files=@{file.name};type={file.media_type}')} {shlex.quote(url)}"
-        uploaded = Uploaded(step, file.name, uri, error, curl)
+        uploaded = UploadRecord(step, file.name, uri, error, curl)
         self.history.add(uploaded)
         return uploaded
 
-    async def fetch(self, step: str, path: str) -> Page:
+    async def fetch(self, step: str, path: str) -> FetchedPage:
         """GET a page of the target."""
         url = redact(self._wire.base_url) + path
         self.begin(step, "request", method="GET", url=url)
         answer = await self._answer(step, self._wire.get(path, self.bounds.answer))
         start = answer.body[:200].decode(errors="replace")
-        page = Page(step, url, answer.status, start, _json_object(answer.body))
+        page = FetchedPage(step, url, answer.status, start, _json_object(answer.body))
         self.history.add(page)
         return page
 
-    def follow_card(self, page: Page) -> None:
+    def follow_card(self, page: FetchedPage) -> None:
         """From now on, talk to the address that the agent card names."""
         if page.document is not None:
             self._wire.follow_card(page.document)
             self.note(page.step, "endpoint", url=redact(self._wire.endpoint))
 
-    def seed_file(self, step: str, file: str, content: str) -> FileSeeded:
+    def seed_file(self, step: str, file: str, content: str) -> FileSeed:
         """Put a file into the target's workspace; it is taken out again when the proof is over."""
-        seeded = FileSeeded(step, self._workspace.seed(file, content))
+        seeded = FileSeed(step, self._workspace.seed(file, content))
         self.begin(step, "seed", path=seeded.path)
         self.history.add(seeded)
         return seeded
 
-    def count_line(self, step: str, file: str, line: str) -> FileSeen:
+    def count_line(self, step: str, file: str, line: str) -> FileLook:
         """Look for a line in a file of the target's workspace."""
         path, count = self._workspace.count(file, line)
         self.begin(step, "file", path=path, line=line, count=count)
-        seen = FileSeen(step, path, line, count)
+        seen = FileLook(step, path, line, count)
         self.history.add(seen)
         return seen
 
@@ -192,9 +214,9 @@ class Stage:
         assert self._peer is not None
         return self._peer.url
 
-    def look_at_peer(self, step: str) -> Asked:
+    def look_at_peer(self, step: str) -> PeerQuestions:
         """See what the peer was asked so far."""
-        asked = Asked(step, tuple(self._peer.questions) if self._peer else ())
+        asked = PeerQuestions(step, tuple(self._peer.questions) if self._peer else ())
         self.begin(step, "peer", questions=[{"context": context, "text": text} for context, text in asked.questions])
         self.history.add(asked)
         return asked
@@ -212,22 +234,22 @@ class Stage:
         """Record something in the evidence."""
         self._evidence.event(self._proof, step, event, **details)
 
-    async def _look(self, step: str, task_id: str, body: bytes, patience: float, within: float) -> Look:
+    async def _look(self, step: str, task_id: str, body: bytes, patience: float, within: float) -> TaskLook:
         try:
             reply = await self._post(step, body, patience, None)
         except NoAnswerInTime as silence:
-            reply = Reply(error=silence.message)
-        look = Look(step, task_id, reply, within, self._wire.curl(body), time.monotonic())
+            reply = TargetReply(error=silence.message)
+        look = TaskLook(step, task_id, reply, within, self._wire.curl(body), time.monotonic())
         self.history.add(look)
         return look
 
     async def _follow(
         self, step: str, body: bytes, context_id: str, said: str, cut_after: int | None, within: float | None
-    ) -> Streamed:
+    ) -> StreamRecord:
         """Read a stream to its end, or cut it; one that is late is a fault, or an error if `within` is given."""
         url = redact(self._wire.endpoint)
         self.begin(step, "request", url=url, stream=True, body=body_for_events(body))
-        began, heard, how = time.monotonic(), Following(), "ended"
+        began, heard, how = time.monotonic(), TaskStream(), "ended"
         patience = within or self.bounds.answer
         try:
             async with asyncio.timeout(patience), aclosing(self._wire.stream(body)) as events:
@@ -248,7 +270,7 @@ class Stage:
             heard.error = f"the stream from {url} did not end within {patience:g} s"
             if within is None:
                 raise NoAnswerInTime(heard.error)
-        streamed = Streamed(
+        streamed = StreamRecord(
             step,
             context_id,
             said,
@@ -264,7 +286,7 @@ class Stage:
         self.history.add(streamed)
         return streamed
 
-    async def _post(self, step: str, body: bytes, within: float, version: WireVersion | None) -> Reply:
+    async def _post(self, step: str, body: bytes, within: float, version: WireVersion | None) -> TargetReply:
         url = redact(self._wire.endpoint_of(version or self._wire.version))
         self.begin(step, "request", url=url, body=body_for_events(body))
         answer = await self._answer(step, self._wire.post(body, within, version))

@@ -11,8 +11,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.runtime.run import Outcome, Result
 from holdfast.prove.targets import Target
-
-VERDICTS = {0: "proven", 1: "disproven", 2: "fault", 3: "inconclusive"}
+from holdfast.prove.verdict import VERDICTS
 
 
 def summarize(

@@ -24,7 +24,7 @@ SPIN_SECONDS = 0.001
 Say = Callable[[dict[str, Any]], None]
 
 
-class Child:
+class ClientProcess:
     """The store, open in this process, and the heads it was last seen at."""
 
     def __init__(self, adapter: StoreAdapter, say: Say) -> None:
@@ -170,7 +170,7 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}"[:500] if said else type(error).__name__
 
 
-async def answer(child: Child, request: dict[str, Any]) -> dict[str, Any]:
+async def answer(child: ClientProcess, request: dict[str, Any]) -> dict[str, Any]:
     """What came of a request: a value, a refusal of the store's, or an error."""
     verb = request.pop("do")
     try:
@@ -195,7 +195,7 @@ async def serve(spec: str, folder: Path, say: Say) -> None:
         say({"error": "; ".join(faults)})
         return
     say({"subject": adapter.subject, "offers": sorted(adapter.offers)})
-    child = Child(adapter, say)
+    child = ClientProcess(adapter, say)
     # The loop goes on while we wait: a store may have work of its own to do.
     while line := await asyncio.to_thread(sys.stdin.buffer.readline):
         said = await answer(child, json.loads(line))

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, inconclusive
 
 
@@ -22,6 +22,6 @@ class Clause:
 
     name: str
     claim: str
-    steps: Callable[[Stage], Awaitable[Any]]
+    steps: Callable[[StoreStage], Awaitable[Any]]
     check: Callable[[Any], Finding]
     needs: frozenset[str] = frozenset()

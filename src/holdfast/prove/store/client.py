@@ -32,7 +32,7 @@ class StoreTrouble(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ClientAnswer:
     """What came of a request: a value, or why the store refused, or what went wrong."""
 
     value: Any = None
@@ -58,7 +58,7 @@ class Subject:
     offers: frozenset[str]
 
 
-class Client:
+class StoreClient:
     """One child process. `start` makes one that has loaded the adapter; `open` opens the store."""
 
     def __init__(self, process: asyncio.subprocess.Process, leash_end: socket.socket, log: Path) -> None:
@@ -68,7 +68,7 @@ class Client:
         self.subject = Subject("", frozenset())
 
     @classmethod
-    async def start(cls, adapter: str, folder: Path, log: Path) -> "Client":
+    async def start(cls, adapter: str, folder: Path, log: Path) -> "StoreClient":
         """Start a process and wait until it has loaded the adapter."""
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "holdfast.prove.store.child", adapter, str(folder)]
@@ -101,14 +101,13 @@ class Client:
 
     @property
     def pid(self) -> int:
-        """The process."""
         return self._process.pid
 
-    async def call(self, verb: str, **request: Any) -> Answer:
+    async def call(self, verb: str, **request: Any) -> ClientAnswer:
         """One request and its answer."""
         await self.send(verb, **request)
         said = await self.line()
-        return Answer(said.get("value"), said.get("refused", ""), said.get("error", ""))
+        return ClientAnswer(said.get("value"), said.get("refused", ""), said.get("error", ""))
 
     async def must(self, verb: str, **request: Any) -> Any:
         """The value of a request that the clause is not about; StoreTrouble if it was not done."""

@@ -1,56 +1,49 @@
 """The whole of `holdfast prove store`, once its options are known: open the evidence, run, summarize, show."""
 
 import asyncio
-import secrets
 import sys
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from holdfast.core import SystemClock
-from holdfast.prove.evidence import open_evidence, pretty
+from holdfast.prove.evidence import pretty
 from holdfast.prove.interrupt import cancel_on_signals
-from holdfast.prove.store import report
+from holdfast.prove.options import ProverOptions
+from holdfast.prove.store import summary as summaries
 from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
-from holdfast.prove.store.run import Plan, Result, meet, perform
-from holdfast.prove.store.stage import Bounds
+from holdfast.prove.store.run import ContractPlan
+from holdfast.prove.store.run import ContractResult
+from holdfast.prove.store.run import meet
+from holdfast.prove.store.run import perform
+from holdfast.prove.store.stage import Amounts
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import escaped
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the command line asked for. `arguments` is the same as it was written, for the evidence."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions(ProverOptions):
+    """The store to put under the contract, by its adapter, and how much of everything."""
 
     adapter: str
-    only: tuple[str, ...]
-    seed: int | None
-    bounds: Bounds
-    artifacts: Path
-    as_json: bool
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Amounts = field(default_factory=Amounts)
 
 
-def prove_store(options: Options) -> int:
+def prove_store(options: StoreOptions) -> int:
     """Put the store under the contract, report, return the exit code. A wrong option is InvalidInput at once."""
     clauses = select(contract(), options.only)
     split(options.adapter)
-    clock = SystemClock()
-    started_at = clock.now()
-    evidence = open_evidence(options.artifacts, "prove-store", clock, time.monotonic)
+    started_at = SystemClock().now()
+    evidence = options.open_evidence("prove-store")
     progress = ProgressLine(sys.stderr)
-    plan = Plan(
+    plan = ContractPlan(
         options.adapter,
         clauses,
         asked_for=frozenset(options.only),
-        seed=secrets.randbelow(999_999) + 1 if options.seed is None else options.seed,
+        seed=options.draw_seed(),
         bounds=options.bounds,
     )
 
-    async def run() -> Result:
+    async def run() -> ContractResult:
         subject = await meet(plan.adapter, evidence)
         cancel_on_signals()
         sys.stderr.write(f"proving {escaped(subject.name)} with --seed {plan.seed}\n")
@@ -64,7 +57,7 @@ def prove_store(options: Options) -> int:
     finally:
         progress.clear()
     seconds = evidence.elapsed
-    summary = report.summarize(
+    summary = summaries.summarize(
         result,
         plan,
         arguments=options.arguments,
@@ -76,5 +69,5 @@ def prove_store(options: Options) -> int:
     if options.as_json:
         sys.stdout.write(pretty(summary).decode())
     else:
-        report.show(result, evidence.folder, seconds, sys.stdout)
+        summaries.show(result, evidence.folder, seconds, sys.stdout)
     return int(result.exit_code)

@@ -11,10 +11,11 @@ from random import Random
 from holdfast.core.errors import HoldfastError
 from holdfast.core.redact import redact_file
 from holdfast.prove.evidence import Evidence
+from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.store.adapter import OFFERS
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.client import Client, StoreTrouble, Subject
-from holdfast.prove.store.stage import Bounds, Stage
+from holdfast.prove.store.client import StoreClient, StoreTrouble, Subject
+from holdfast.prove.store.stage import Amounts, StoreStage
 from holdfast.prove.verdict import (
     Exit,
     Finding,
@@ -25,12 +26,11 @@ from holdfast.prove.verdict import (
     not_reached,
 )
 
-INTERRUPTED = "the run was interrupted"
 NOT_OFFERED = "not offered"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClauseOutcome:
     """A clause and what was found; `missing` is what the store does not offer and the clause needs."""
 
     clause: Clause
@@ -45,22 +45,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ContractPlan:
     """What to put the store under: clauses in order, which of them were asked for by name, how much of each."""
 
     adapter: str
     clauses: Sequence[Clause]
     asked_for: frozenset[str]
     seed: int
-    bounds: Bounds
+    bounds: Amounts
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """A whole run."""
+class ContractResult:
+    """A whole run: what was said of the store, and what was found of each clause."""
 
     subject: Subject
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ClauseOutcome, ...]
     exit_code: Exit
 
 
@@ -70,7 +70,7 @@ async def meet(adapter: str, evidence: Evidence) -> Subject:
     folder.mkdir(parents=True)
     log = evidence.folder / "clients-meet.log"
     try:
-        client = await Client.start(adapter, folder, log)
+        client = await StoreClient.start(adapter, folder, log)
         await client.kill()
     finally:
         redact_file(log)
@@ -78,12 +78,14 @@ async def meet(adapter: str, evidence: Evidence) -> Subject:
     return client.subject
 
 
-async def perform(plan: Plan, subject: Subject, evidence: Evidence, on_step: Callable[[str, str], None]) -> Result:
+async def perform(
+    plan: ContractPlan, subject: Subject, evidence: Evidence, on_step: Callable[[str, str], None]
+) -> ContractResult:
     """Run every clause; a cancelled run is cut short and still has its result."""
-    outcomes: list[Outcome] = []
+    outcomes: list[ClauseOutcome] = []
     interrupted = False
     for clause in plan.clauses:
-        outcome = Outcome(clause, Finding(Verdict.NOT_REACHED, INTERRUPTED, fault=True))
+        outcome = ClauseOutcome(clause, Finding(Verdict.NOT_REACHED, INTERRUPTED, fault=True))
         if not interrupted:
             try:
                 outcome = await _attempt(clause, plan, subject, evidence, on_step)
@@ -92,20 +94,20 @@ async def perform(plan: Plan, subject: Subject, evidence: Evidence, on_step: Cal
         outcomes.append(outcome)
         evidence.event(clause.name, "", "verdict", verdict=outcome.word, reason=outcome.finding.reason)
     checked = [outcome.finding for outcome in outcomes if not outcome.missing or outcome.clause.name in plan.asked_for]
-    return Result(subject, tuple(outcomes), exit_code([], checked))
+    return ContractResult(subject, tuple(outcomes), exit_code([], checked))
 
 
 async def _attempt(
-    clause: Clause, plan: Plan, subject: Subject, evidence: Evidence, on_step: Callable[[str, str], None]
-) -> Outcome:
+    clause: Clause, plan: ContractPlan, subject: Subject, evidence: Evidence, on_step: Callable[[str, str], None]
+) -> ClauseOutcome:
     if missing := tuple(sorted(clause.needs - subject.offers)):
         reason = f"no {' and no '.join(OFFERS[offer].what for offer in missing)} in this store or its adapter"
         asked = clause.name in plan.asked_for
-        return Outcome(clause, inconclusive(reason, hint="") if asked else not_reached(reason), missing=missing)
+        return ClauseOutcome(clause, inconclusive(reason, hint="") if asked else not_reached(reason), missing=missing)
     folder = evidence.folder / "data" / clause.name
     folder.mkdir(parents=True)
     began = time.monotonic()
-    stage = Stage(
+    stage = StoreStage(
         clause=clause.name,
         adapter=plan.adapter,
         folder=folder,
@@ -118,10 +120,10 @@ async def _attempt(
     finding = await _judge(clause, stage, evidence)
     if finding.verdict is Verdict.PROVEN:
         _remove(folder)
-    return Outcome(clause, finding, time.monotonic() - began)
+    return ClauseOutcome(clause, finding, time.monotonic() - began)
 
 
-async def _judge(clause: Clause, stage: Stage, evidence: Evidence) -> Finding:
+async def _judge(clause: Clause, stage: StoreStage, evidence: Evidence) -> Finding:
     try:
         async with asyncio.timeout(stage.bounds.seconds):
             facts = await clause.steps(stage)

@@ -10,13 +10,13 @@ from typing import Any
 
 from holdfast.core.redact import redact_file
 from holdfast.prove.evidence import Evidence
-from holdfast.prove.store.client import Client
+from holdfast.prove.store.client import StoreClient
 
 LEAD_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Amounts:
     """How much is done: kills and rounds of each race, the length of the long session, seconds for one clause."""
 
     cycles: int = 20
@@ -24,7 +24,7 @@ class Bounds:
     seconds: float = 180.0
 
 
-class Stage:
+class StoreStage:
     """One clause's view of the store: a folder of its own, and every process that it starts."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Stage:
         adapter: str,
         folder: Path,
         offers: frozenset[str],
-        bounds: Bounds,
+        bounds: Amounts,
         chance: Random,
         evidence: Evidence,
         on_step: Callable[[str, str], None],
@@ -46,7 +46,7 @@ class Stage:
         self._adapter = adapter
         self._evidence = evidence
         self._on_step = on_step
-        self._clients: list[Client] = []
+        self._clients: list[StoreClient] = []
         self._log = evidence.folder / f"clients-{clause}.log"
 
     def step(self, step: str, **details: Any) -> None:
@@ -54,19 +54,19 @@ class Stage:
         self._on_step(self.clause, step)
         self._evidence.event(self.clause, step, "step", **details)
 
-    async def loaded(self) -> Client:
+    async def loaded(self) -> StoreClient:
         """A new process that has loaded the adapter but not opened the store."""
-        client = await Client.start(self._adapter, self.folder, self._log)
+        client = await StoreClient.start(self._adapter, self.folder, self._log)
         self._clients.append(client)
         return client
 
-    async def client(self) -> Client:
+    async def client(self) -> StoreClient:
         """A new process with the store open."""
         client = await self.loaded()
         await client.must("open")
         return client
 
-    async def clients(self, count: int) -> list[Client]:
+    async def clients(self, count: int) -> list[StoreClient]:
         """Several new processes with the store open; the first opens alone, so that only it makes the store."""
         loaded = await asyncio.gather(*(self.loaded() for _ in range(count)))
         for client in loaded:

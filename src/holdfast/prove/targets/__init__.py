@@ -11,10 +11,13 @@ from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.choice import Choice, check
 from holdfast.prove.targets.command import command
 from holdfast.prove.targets.process import HOST, Launch, ProcessTarget, free_port
-from holdfast.prove.targets.target import NotReady, ProbeFailed, Target
+from holdfast.prove.targets.target import ProbeFailed, Target, TargetNotReady
 from holdfast.prove.targets.url import UrlTarget
 
-__all__ = ["Choice", "NotReady", "ProbeFailed", "Target", "check", "choose"]
+__all__ = ["Choice", "NotReady", "ProbeFailed", "Target", "TargetNotReady", "check", "choose"]
+
+NotReady = TargetNotReady
+"""The name that programs with targets of their own know."""
 
 
 def choose(choice: Choice, folder: Path, start_seconds: float) -> Target:

@@ -21,7 +21,7 @@ from typing import Any
 from holdfast.core.redact import redact
 from holdfast.prove import leash
 from holdfast.prove.targets.listeners import stranger_on
-from holdfast.prove.targets.target import NotReady
+from holdfast.prove.targets.target import TargetNotReady
 from holdfast.prove.wire.client import TransportFault, Wire
 from holdfast.prove.wire.envelopes import WireVersion
 
@@ -99,7 +99,7 @@ class ProcessTarget:
     async def start(self) -> None:
         """Start the process and wait until it is ready; if it is not, it is killed and NotReady says why."""
         if port_answers(self._launch.port):
-            raise NotReady(
+            raise TargetNotReady(
                 f"port {self._launch.port} is taken by another process",
                 hint="stop that process, or name another port with --port",
             )
@@ -181,7 +181,7 @@ class ProcessTarget:
         async with Wire(self.url, WireVersion.V1_0) as wire:
             while time.monotonic() < deadline:
                 if (code := self._process.poll()) is not None:
-                    raise NotReady(
+                    raise TargetNotReady(
                         f"it ended with exit code {code} before it was ready{self._last_words()}",
                         hint=f"see {self._logs[-1]}",
                     )
@@ -193,7 +193,7 @@ class ProcessTarget:
             lacking, look = f"no 200 from {' or '.join(self._launch.ready_paths)}", "or see"
         else:
             lacking, look = f"nothing listens on {HOST}:{self._launch.port}", "let it listen there (see --port), or see"
-        raise NotReady(
+        raise TargetNotReady(
             f"{lacking}, {self._start_seconds:g} s after the start{self._last_words()}",
             hint=f"give it more time with --timeout, {look} {self._logs[-1]}",
         )
@@ -203,7 +203,7 @@ class ProcessTarget:
         assert self._process is not None
         stranger = stranger_on(HOST, self._launch.port, self._process.pid)
         if stranger is not None:
-            raise NotReady(
+            raise TargetNotReady(
                 f"{stranger} listens on port {self._launch.port}, and not the command or a child of it",
                 hint="stop that process, or name another port with --port; a command that hands its server to a "
                 "service (docker, systemd) is proved with --url",
@@ -220,7 +220,7 @@ class ProcessTarget:
         deadline = time.monotonic() + SILENCE_SECONDS
         while port_answers(self._launch.port):
             if time.monotonic() > deadline:
-                raise NotReady(
+                raise TargetNotReady(
                     f"port {self._launch.port} still answers although the process was killed",
                     hint="the command must not hand its server to a service that is not its child (docker, systemd)",
                 )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 from holdfast.core import HoldfastError
 
 
-class NotReady(HoldfastError):
+class TargetNotReady(HoldfastError):
     """The target could not be started, or not brought to an end."""
 
     code: ClassVar[str] = "target_not_ready"

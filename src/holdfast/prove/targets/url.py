@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from holdfast.core.errors import InvalidInput
 from holdfast.core.redact import redact
 from holdfast.prove.targets.probe import ask
-from holdfast.prove.targets.target import NotReady
+from holdfast.prove.targets.target import TargetNotReady
 from holdfast.prove.targets.tool import CommandFailed, run
 from holdfast.prove.wire.client import CARD_PATHS, TransportFault, Wire
 from holdfast.prove.wire.envelopes import WireVersion
@@ -79,7 +79,7 @@ class UrlTarget:
                         if (await wire.get(path, within=2.0)).status == 200:
                             return
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
-        raise NotReady(
+        raise TargetNotReady(
             f"no 200 from {' or '.join(CARD_PATHS)} within {self._start_seconds:g} s of the restart command",
             hint=f"see {self._logs[-1]}",
         )
@@ -106,11 +106,11 @@ class UrlTarget:
 
     async def _restart(self, how: Literal["stop", "kill"]) -> None:
         if not self.restarted_by:
-            raise NotReady(f"{redact(self.url)} is not ours to {how}", hint="see --restart-command")
+            raise TargetNotReady(f"{redact(self.url)} is not ours to {how}", hint="see --restart-command")
         log = self._log_folder / f"restart-{len(self._logs) + 1}.log"
         self._logs.append(log)
         words = [word.replace("{how}", how) for word in shlex.split(self.restarted_by)]
         try:
             await run(words, log, within=self._start_seconds, environment={"HOLDFAST_HOW": how})
         except CommandFailed as error:
-            raise NotReady(f"--restart-command {error.message}", hint=error.hint) from error
+            raise TargetNotReady(f"--restart-command {error.message}", hint=error.hint) from error

@@ -1,6 +1,8 @@
 """A raw A2A client: JSON over HTTP, no SDK, because a typed client would hide what a runtime does wrong.
 
-Every request has a connection of its own, so no answer can come from a process that has been killed since.
+Every request has a connection of its own, so no answer can come from a process that has been killed since. The reader
+of server-sent events is the proof's own too, and shares nothing with `holdfast.http` on purpose: what both got wrong
+alike, no proof would see.
 """
 
 import asyncio

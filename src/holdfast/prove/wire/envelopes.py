@@ -46,7 +46,7 @@ class FileSent:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OutgoingMessage:
     """A user's message. One without text has no text part; one with a task id continues that task."""
 
     message_id: str
@@ -56,14 +56,14 @@ class Message:
     task_id: str | None = None
 
 
-def send(version: WireVersion, message: Message, *, wait: bool) -> bytes:
+def send(version: WireVersion, message: OutgoingMessage, *, wait: bool) -> bytes:
     """A turn, answered when it is done or at once; the JSON-RPC id is the message id."""
     if version is WireVersion.V0_3:
         return _send("message/send", _message_0_3(message), {"blocking": wait})
     return _send("SendMessage", _message_1_0(message), {"returnImmediately": not wait})
 
 
-def stream(version: WireVersion, message: Message) -> bytes:
+def stream(version: WireVersion, message: OutgoingMessage) -> bytes:
     """A turn, answered with a stream of its news."""
     if version is WireVersion.V0_3:
         return _send("message/stream", _message_0_3(message), {})
@@ -95,7 +95,7 @@ def upload(boundary: str, file: FileSent) -> bytes:
     return head.encode() + file.data + f"\r\n--{boundary}--\r\n".encode()
 
 
-def _message_0_3(message: Message) -> dict[str, Any]:
+def _message_0_3(message: OutgoingMessage) -> dict[str, Any]:
     """The task is an explicit null on a new turn; the context is left out where only a task is named."""
     text = [{"kind": "text", "text": message.text}] if message.text else []
     return {
@@ -113,7 +113,7 @@ def _file_0_3(file: FileSent) -> dict[str, Any]:
     return {"name": file.name, "mimeType": file.media_type, **content}
 
 
-def _message_1_0(message: Message) -> dict[str, Any]:
+def _message_1_0(message: OutgoingMessage) -> dict[str, Any]:
     text = [{"text": message.text}] if message.text else []
     return {
         "messageId": message.message_id,

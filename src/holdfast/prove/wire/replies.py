@@ -15,7 +15,7 @@ FAILURES = frozenset({TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED})
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TargetReply:
     """The readable part of one answer. `error` is empty unless the reply failed."""
 
     text: str = ""
@@ -52,10 +52,10 @@ def parse(body: bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def read(status: int, body: bytes) -> Reply:
+def read(status: int, body: bytes) -> TargetReply:
     """The reply in an HTTP answer of any kind."""
     result = result_in(status, body)
-    return Reply(error=result) if isinstance(result, str) else _read_result(result)
+    return TargetReply(error=result) if isinstance(result, str) else _read_result(result)
 
 
 def result_in(status: int, body: bytes) -> dict[str, Any] | str:
@@ -74,13 +74,13 @@ def result_in(status: int, body: bytes) -> dict[str, Any] | str:
     return result
 
 
-def _read_result(result: dict[str, Any]) -> Reply:
+def _read_result(result: dict[str, Any]) -> TargetReply:
     inner = next((result[key] for key in ("task", "message") if isinstance(result.get(key), dict)), result)
     status = inner.get("status")
     status = status if isinstance(status, dict) else {}
     # A bare or wrapped Message has no status and names, at most, the task that it belongs to.
     task_id = inner.get("id") if status else inner.get("taskId")
-    return Reply(
+    return TargetReply(
         text="\n".join(_texts(inner, status)),
         state=task_state(status.get("state")),
         task_id=_name(task_id),

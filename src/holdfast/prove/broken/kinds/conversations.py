@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import IdSource
-from holdfast.prove.broken.messages import Message, Said, Task
+from holdfast.prove.broken.messages import UserMessage, UserTask, UserWords
 from holdfast.prove.broken.runtime import KEPT_WHOLE, Entry, Runtime
 
 COMMIT_DELAY_SECONDS = 60.0
@@ -19,15 +19,14 @@ OVERLAP_SECONDS = 0.5
 class TaskKeyed(Runtime):
     """Every message without a task id starts a task, so every turn is a first turn."""
 
-    def history_key(self, task: Task) -> str:
-        """The wrong id."""
+    def history_key(self, task: UserTask) -> str:
         return task.task_id
 
 
 class SharedHistory(Runtime):
     """One agent object serves everybody."""
 
-    def history_key(self, task: Task) -> str:
+    def history_key(self, task: UserTask) -> str:
         """The same for all."""
         return "everybody"
 
@@ -35,7 +34,7 @@ class SharedHistory(Runtime):
 class FollowsElsewhere(Runtime):
     """Takes a message that names only a task for the beginning of another conversation."""
 
-    def place(self, message: Message) -> str:
+    def place(self, message: UserMessage) -> str:
         """The context that the message names, and no other."""
         return message.context_id or self.new_id()
 
@@ -73,17 +72,16 @@ class AckBeforeCommit(Runtime):
 class Overwrites(Runtime):
     """Load the history, think, save the history: without a lock, the last one to save wins."""
 
-    def turn_lock(self, task: Task) -> AbstractAsyncContextManager[Any]:
-        """No lock."""
+    def turn_lock(self, task: UserTask) -> AbstractAsyncContextManager[Any]:
         return nullcontext()
 
-    async def think(self, task: Task, heard: Sequence[Said]) -> AsyncGenerator[str]:
+    async def think(self, task: UserTask, heard: Sequence[UserWords]) -> AsyncGenerator[str]:
         """Slow at the beginning of a conversation, so that two turns overlap for certain."""
         await asyncio.sleep(OVERLAP_SECONDS if len(heard) <= 2 else 0)
         async for piece in super().think(task, heard):
             yield piece
 
-    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
+    def remember(self, key: str, before: Sequence[UserWords], request: UserWords) -> Entry:
         """The whole history as this turn knew it."""
         return {"key": key, "all_said": [asdict(said) for said in (*before, request)]}
 
@@ -91,6 +89,6 @@ class Overwrites(Runtime):
 class ForgetsAtCompaction(Runtime):
     """Cuts a long history off."""
 
-    def compact(self, history: Sequence[Said]) -> list[Said]:
+    def compact(self, history: Sequence[UserWords]) -> list[UserWords]:
         """The newest, whatever the others said."""
         return list(history[-KEPT_WHOLE:])

@@ -2,29 +2,28 @@
 
 from collections.abc import Sequence
 
-from holdfast.prove.broken.messages import Said
+from holdfast.prove.broken.messages import UserWords
 from holdfast.prove.broken.runtime import Entry, Runtime
 
 
 class DropsFileOnly(Runtime):
     """Builds the prompt from text parts, and files come with it only if there is a prompt."""
 
-    def hear(self, said: Said) -> Said:
+    def hear(self, said: UserWords) -> UserWords:
         """No words, no message."""
-        return said if said.text else Said("")
+        return said if said.text else UserWords("")
 
 
 class DropsFiles(Runtime):
     """Reads text parts and nothing else."""
 
-    def hear(self, said: Said) -> Said:
-        """The words."""
-        return Said(said.text)
+    def hear(self, said: UserWords) -> UserWords:
+        return UserWords(said.text)
 
 
 class ForgetsFiles(Runtime):
     """Shows a file to the agent in the turn that it came in, and keeps the words only."""
 
-    def remember(self, key: str, before: Sequence[Said], request: Said) -> Entry:
+    def remember(self, key: str, before: Sequence[UserWords], request: UserWords) -> Entry:
         """What was said, without what came with it."""
-        return super().remember(key, before, Said(request.text))
+        return super().remember(key, before, UserWords(request.text))

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, replace
 
 from holdfast.core import TaskState
-from holdfast.prove.broken.messages import Said, Task
+from holdfast.prove.broken.messages import UserTask, UserWords
 from holdfast.prove.broken.runtime import Runtime
 from holdfast.prove.broken.wire import Version
 
@@ -12,8 +12,7 @@ from holdfast.prove.broken.wire import Version
 class RunsTwice(Runtime):
     """Takes every delivery for a new message."""
 
-    def accepted_before(self, context_id: str, message_id: str) -> Task | None:
-        """Never."""
+    def accepted_before(self, context_id: str, message_id: str) -> UserTask | None:
         return None
 
 
@@ -27,12 +26,12 @@ class OrphansTasks(Runtime):
 class IgnoresCancel(Runtime):
     """Says that a task is canceled, and goes on with it."""
 
-    async def cancel(self, task_id: str) -> Task:
+    async def cancel(self, task_id: str) -> UserTask:
         """The word, not the deed."""
         self.commit({"task": asdict(replace(self.look(task_id), state=TaskState.CANCELED))})
         return self.look(task_id)
 
-    def finish(self, task: Task, state: TaskState, text: str, before: Sequence[Said] = ()) -> None:
+    def finish(self, task: UserTask, state: TaskState, text: str, before: Sequence[UserWords] = ()) -> None:
         """What was done after all is not mentioned."""
         now = self.look(task.task_id).state
         super().finish(task, now if now.terminal else state, text, before)
@@ -41,7 +40,7 @@ class IgnoresCancel(Runtime):
 class LosesTheTail(Runtime):
     """Tells its news once: whoever subscribes again is told what there was until then, and the end."""
 
-    async def subscribe(self, task_id: str) -> AsyncGenerator[Task | str]:
+    async def subscribe(self, task_id: str) -> AsyncGenerator[UserTask | str]:
         """The beginning and the end."""
         yield self.look(task_id)
         yield await self.wait(task_id)

@@ -1,7 +1,7 @@
 """What is wrong with the tools: memory, skills, other agents."""
 
-from holdfast.prove.broken.desk import Desk
-from holdfast.prove.broken.messages import Task
+from holdfast.prove.broken.desk import ToolDesk
+from holdfast.prove.broken.messages import UserTask
 from holdfast.prove.broken.runtime import Runtime
 
 
@@ -16,7 +16,7 @@ class MemoryInRam(Runtime):
 class MemoryByContext(Runtime):
     """Has a memory tool that remembers no more than the conversation does."""
 
-    def desk(self, task: Task) -> Desk:
+    def desk(self, task: UserTask) -> ToolDesk:
         """A desk whose memory is this context's."""
         prefix = f"{task.context_id}/"
         own = {name.removeprefix(prefix): value for name, value in self.memory.items() if name.startswith(prefix)}
@@ -24,7 +24,7 @@ class MemoryByContext(Runtime):
         def keep(thing: str, value: str) -> None:
             self.keep(prefix + thing, value)
 
-        return Desk(task.context_id, self.workspace, own, keep, self.new_id)
+        return ToolDesk(task.context_id, self.workspace, own, keep, self.new_id)
 
 
 class KeepsTheFirst(Runtime):
@@ -36,7 +36,7 @@ class KeepsTheFirst(Runtime):
             super().keep(thing, value)
 
 
-class _AllTalk(Desk):
+class _AllTalk(ToolDesk):
     """Reads what a skill says."""
 
     def skill(self, name: str) -> str:
@@ -48,12 +48,12 @@ class _AllTalk(Desk):
 class AllTalk(Runtime):
     """Says that it used a skill."""
 
-    def desk(self, task: Task) -> Desk:
+    def desk(self, task: UserTask) -> ToolDesk:
         """A desk for talking."""
         return _AllTalk(task.context_id, self.workspace, self.memory, self.keep, self.new_id)
 
 
-class _WithoutALine(Desk):
+class _WithoutALine(ToolDesk):
     """Knows without asking what others would say."""
 
     async def ask(self, url: str, text: str) -> str:
@@ -64,6 +64,6 @@ class _WithoutALine(Desk):
 class MakesUpAnswers(Runtime):
     """Makes up what another agent answers."""
 
-    def desk(self, task: Task) -> Desk:
+    def desk(self, task: UserTask) -> ToolDesk:
         """A desk without a line to the outside."""
         return _WithoutALine(task.context_id, self.workspace, self.memory, self.keep, self.new_id)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from holdfast.prove.runtime.checks import says
-from holdfast.prove.runtime.history import Turn
-from holdfast.prove.runtime.layers.layer import Bench, Look, Seen
+from holdfast.prove.runtime.history import TurnRecord
+from holdfast.prove.runtime.layers.layer import Bench, LayerLook, LayerState
 from holdfast.prove.targets.target import ProbeFailed
 from holdfast.prove.wire.envelopes import FileSent
 
@@ -15,13 +15,13 @@ RECALL = "Use the memory tool to recall my favorite {thing}, then tell me what i
 NOT_SEEN = "its store cannot be seen from here (see --probe-command)"
 
 
-async def turn(bench: Bench) -> Seen:
+async def turn(bench: Bench) -> LayerState:
     """Some answer to some words."""
     greeting = await bench.stage.say("greet", bench.stage.new_context(), GREETING, within=bench.within)
-    return Seen(greeting.reply.answered, greeting.reply.describe(), greeting.curl)
+    return LayerState(greeting.reply.answered, greeting.reply.describe(), greeting.curl)
 
 
-async def session_key(bench: Bench) -> Seen:
+async def session_key(bench: Bench) -> LayerState:
     """Two pings in one context, the second with the task of the first, are one conversation and one session."""
     stage, context, name = bench.stage, bench.context_id, bench.stage.facts.name
     before = await _probe(bench)
@@ -35,34 +35,34 @@ async def session_key(bench: Bench) -> Seen:
         second = await stage.say("second ping, no task", context, ASK_NAME, within=bench.within)
     after = await _probe(bench)
     got = f"{told}{second.reply.describe()}; {_sessions(before, after)}"
-    return Seen(_is_one(second, name, before, after), got, second.curl)
+    return LayerState(_is_one(second, name, before, after), got, second.curl)
 
 
-async def store(bench: Bench) -> Seen:
+async def store(bench: Bench) -> LayerState:
     """The store can be read, and the turns of the session key's context are in it."""
     seen = await bench.target.probe(bench.context_id)
     if seen is None:
-        return Seen(None, NOT_SEEN)
+        return LayerState(None, NOT_SEEN)
     counts = ", ".join(f"{seen[name]} {name}" for name in ("sessions", "events") if name in seen) or str(seen)
     events = seen.get("context", {}).get("events", seen.get("events"))
     if "context" in seen:
         counts += f", of which the context has {events} events"
     told = bench.stage.history.took("first ping")
-    return Seen(not told or events is None or events > 0, counts, bench.probe())
+    return LayerState(not told or events is None or events > 0, counts, bench.probe())
 
 
-async def memory(bench: Bench) -> Seen:
+async def memory(bench: Bench) -> LayerState:
     """The memory tool is asked for a key that nobody ever set."""
     answer = await bench.stage.say("unknown memory", bench.stage.new_context(), _unknown(bench), within=bench.within)
-    return Seen(answer.reply.answered, answer.reply.describe(), answer.curl)
+    return LayerState(answer.reply.answered, answer.reply.describe(), answer.curl)
 
 
-async def files(bench: Bench) -> Seen:
+async def files(bench: Bench) -> LayerState:
     """A small text file is sent, and asked about in the same breath."""
     context, sent = bench.stage.new_context(), (_notes(bench),)
     answer = await bench.stage.say("file", context, ASK_FILE, files=sent, within=bench.within)
     fine = answer.reply.answered and says(answer.reply.text, bench.stage.facts.color)
-    return Seen(fine, answer.reply.describe(), answer.curl)
+    return LayerState(fine, answer.reply.describe(), answer.curl)
 
 
 async def _probe(bench: Bench) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _sessions(before: dict[str, Any], after: dict[str, Any]) -> str:
     return NOT_SEEN
 
 
-def _is_one(second: Turn, name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
+def _is_one(second: TurnRecord, name: str, before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether the second ping knew what the first said, and the store has no second session for them.
 
     A store with no session at all is the next layer's business.
@@ -112,21 +112,21 @@ def _filing(bench: Bench) -> str:
 
 
 LOOKS = (
-    Look("turn", "an answer to a greeting", turn, _greeting, needs=("reachable",)),
-    Look(
+    LayerLook("turn", "an answer to a greeting", turn, _greeting, needs=("reachable",)),
+    LayerLook(
         "session key",
         "two pings in one context are one session: the second knows the name that the first told",
         session_key,
         _greeting,
         needs=("turn",),
     ),
-    Look(
+    LayerLook(
         "store",
         "a store that can be read and has the events of these pings",
         store,
         Bench.probe,
         needs=("reachable",),
     ),
-    Look("memory", "an answer about what memory does not have, and no crash", memory, _recalling, needs=("turn",)),
-    Look("files", "an answer with the code word of the file in it", files, _filing, needs=("turn",)),
+    LayerLook("memory", "an answer about what memory does not have, and no crash", memory, _recalling, needs=("turn",)),
+    LayerLook("files", "an answer with the code word of the file in it", files, _filing, needs=("turn",)),
 )

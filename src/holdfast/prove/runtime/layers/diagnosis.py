@@ -5,7 +5,7 @@ import time
 
 from holdfast.core import HoldfastError
 from holdfast.prove.runtime.layers import conversation, surface
-from holdfast.prove.runtime.layers.layer import Bench, Layer, Look, Seen
+from holdfast.prove.runtime.layers.layer import Bench, Layer, LayerLook, LayerState
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.targets.target import Target
 from holdfast.prove.wire.client import Wire
@@ -34,22 +34,22 @@ async def diagnose(
     return tuple(found.values())
 
 
-def _blocked(look: Look, found: dict[str, Layer]) -> Seen | None:
+def _blocked(look: LayerLook, found: dict[str, Layer]) -> LayerState | None:
     for need in look.needs:
         if found[need].state == "broken":
-            return Seen(None, f"not looked at, because {need} is broken")
+            return LayerState(None, f"not looked at, because {need} is broken")
         if found[need].state == "unknown":
-            return Seen(None, found[need].got)
+            return LayerState(None, found[need].got)
     return None
 
 
-async def _look(look: Look, bench: Bench, deadline: float) -> Seen:
+async def _look(look: LayerLook, bench: Bench, deadline: float) -> LayerState:
     try:
         async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
             return await look.see(bench)
     except TimeoutError:
-        return Seen(None, "the time for looking was up", look.show(bench))
+        return LayerState(None, "the time for looking was up", look.show(bench))
     except HoldfastError as error:
-        return Seen(False, error.message, look.show(bench))
+        return LayerState(False, error.message, look.show(bench))
     except Exception as error:
-        return Seen(None, f"what was seen makes no sense: {type(error).__name__}: {error}", look.show(bench))
+        return LayerState(None, f"what was seen makes no sense: {type(error).__name__}: {error}", look.show(bench))

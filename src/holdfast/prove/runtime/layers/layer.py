@@ -9,7 +9,7 @@ from holdfast.core.redact import redact
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.targets.target import Target
 from holdfast.prove.wire.client import CARD_PATHS, Wire
-from holdfast.prove.wire.envelopes import FileSent, Message, send
+from holdfast.prove.wire.envelopes import FileSent, OutgoingMessage, send
 
 LONGEST_ANSWER_SECONDS = 5.0
 
@@ -26,7 +26,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LayerState:
     """What a look at a layer saw."""
 
     fine: bool | None
@@ -59,12 +59,12 @@ class Bench:
 
     def saying(self, text: str, *files: FileSent) -> str:
         """The command that says something to the target in a context of its own."""
-        message = Message(self.stage.new_message_id(), self.stage.new_context(), text, files)
+        message = OutgoingMessage(self.stage.new_message_id(), self.stage.new_context(), text, files)
         return self.wire.curl(send(self.wire.version, message, wait=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LayerLook:
     """How a layer is looked at: not at all unless those that it `needs` are in order.
 
     `show` is the command that shows the layer where no answer came.
@@ -72,6 +72,6 @@ class Look:
 
     name: str
     expected: str
-    see: Callable[[Bench], Awaitable[Seen]]
+    see: Callable[[Bench], Awaitable[LayerState]]
     show: Callable[[Bench], str]
     needs: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.prove.runtime.layers.layer import Bench, Look, Seen
+from holdfast.prove.runtime.layers.layer import Bench, LayerLook, LayerState
 from holdfast.prove.runtime.restarts import Switch
 from holdfast.prove.wire.client import CARD_PATHS
 
@@ -11,14 +11,14 @@ ALWAYS = ("name", "description", "version", "capabilities", "defaultInputModes",
 INTERFACE = ("url", "protocolBinding", "protocolVersion")
 
 
-async def reachable(bench: Bench) -> Seen:
+async def reachable(bench: Bench) -> LayerState:
     """Any HTTP answer will do; a target of ours that is down is started first."""
     await Switch(bench.target).ensure_on([bench.stage])
     page = await bench.stage.fetch("reach", CARD_PATHS[0])
-    return Seen(True, f"HTTP {page.status}", bench.card())
+    return LayerState(True, f"HTTP {page.status}", bench.card())
 
 
-async def card(bench: Bench) -> Seen:
+async def card(bench: Bench) -> LayerState:
     """One of the places has a JSON object, and it lacks nothing."""
     seen = []
     for path in CARD_PATHS:
@@ -26,10 +26,10 @@ async def card(bench: Bench) -> Seen:
         if page.status == 200 and page.document is not None:
             lacking = missing(page.document)
             got = f"a card that lacks {', '.join(lacking)}" if lacking else "a complete card"
-            return Seen(not lacking, got, f"curl -sS {page.url}")
+            return LayerState(not lacking, got, f"curl -sS {page.url}")
         seen.append(page)
     got = "; ".join(f"HTTP {page.status} {page.start_of_body!r}" for page in seen)
-    return Seen(False, got, bench.card())
+    return LayerState(False, got, bench.card())
 
 
 def missing(document: Mapping[str, Any]) -> list[str]:
@@ -47,6 +47,6 @@ def missing(document: Mapping[str, Any]) -> list[str]:
 
 
 LOOKS = (
-    Look("reachable", "an HTTP answer", reachable, Bench.card),
-    Look("card", "an agent card that is JSON and complete", card, Bench.card, needs=("reachable",)),
+    LayerLook("reachable", "an HTTP answer", reachable, Bench.card),
+    LayerLook("card", "an agent card that is JSON and complete", card, Bench.card, needs=("reachable",)),
 )

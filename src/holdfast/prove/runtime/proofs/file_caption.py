@@ -5,7 +5,7 @@ import re
 from holdfast.prove.runtime.checks import answered, no_marker, says
 from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.files import note
-from holdfast.prove.runtime.history import History, Turn
+from holdfast.prove.runtime.history import History, TurnRecord
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, proven
@@ -50,7 +50,7 @@ def check(history: History, facts: Facts) -> Finding:
     return wrong or proven("the answers address the file and the request, in the message and by reference")
 
 
-def _addressed(turn: Turn, facts: Facts) -> Finding | None:
+def _addressed(turn: TurnRecord, facts: Facts) -> Finding | None:
     """The answer knows what is in this file, or names it and speaks of a summary in words of its own."""
     wrong = answered(turn) or no_marker(turn, f"{turn.step}, with “{CAPTION}”")
     if wrong:

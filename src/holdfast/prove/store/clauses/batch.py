@@ -4,19 +4,19 @@ from collections import Counter
 
 from holdfast.prove.store.clause import Clause
 from holdfast.prove.store.clauses import kept
-from holdfast.prove.store.killing import Written, write_and_kill
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.kills import KilledWrites, write_and_kill
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, Verdict, disproven, proven
 
 SIZE = 5
 
 
-async def steps(stage: Stage) -> Written:
+async def steps(stage: StoreStage) -> KilledWrites:
     """Writers of five events at a time, each killed at a random moment."""
     return await write_and_kill(stage, SIZE)
 
 
-def check(written: Written) -> Finding:
+def check(written: KilledWrites) -> Finding:
     """No write is found in part; and what holds of single events holds of these."""
     parts = Counter(event.rpartition("-")[0] for event in dict.fromkeys(written.found))
     torn = [write for write, count in parts.items() if count != written.size]

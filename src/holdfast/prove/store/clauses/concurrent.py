@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 SESSION = "shared"
@@ -16,7 +16,7 @@ FIRST = "first"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """For each writer's event the place it was given (None: the store says none), what went wrong, what is there."""
 
     places: dict[str, int | None]
@@ -24,7 +24,7 @@ class Facts:
     found: list[str]
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Four processes append 25 events each to one session, from a common start."""
     stage.step("start the writers")
     clients = await stage.clients(WRITERS)
@@ -44,14 +44,14 @@ async def steps(stage: Stage) -> Facts:
         for payload, result in zip(batch, results, strict=True)
     }
     fresh = await stage.client()
-    return Facts(
+    return _Facts(
         places={event: result["place"] for event, result in told.items() if not result["error"]},
         errors={event: result["error"] for event, result in told.items() if result["error"]},
         found=[event for event in await fresh.must("read_ids", session=SESSION) if event != FIRST],
     )
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Everything that was acknowledged is there once; everything was acknowledged; places are dense and in order."""
     expected = f"all {WRITERS * EACH} appends, each once"
     found = Counter(facts.found)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SESSION, OTHER = "damaged", "whole"
@@ -13,14 +13,14 @@ DAMAGED = (0, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """For each event that was damaged what a read of its session said; and what the other session's read said."""
 
     reads: dict[int, Any]
     other: Any
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Damage the first event of a session, a middle one of another and the last of a third; read in a new process."""
     writer = await stage.client()
     for session in (*(f"{SESSION}-{index}" for index in DAMAGED), OTHER):
@@ -36,10 +36,10 @@ async def steps(stage: Stage) -> Facts:
         read = await reader.call("read_ids", session=f"{SESSION}-{index}")
         reads[index] = read.value if read.accepted else {"error": read.trouble}
     other = await reader.call("read_ids", session=OTHER)
-    return Facts(reads, other.value if other.accepted else {"error": other.trouble})
+    return _Facts(reads, other.value if other.accepted else {"error": other.trouble})
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Every read of a damaged session is an error; one of another session is not."""
     whole = [f"{number}" for number in range(COUNT)]
     expected = "an error that says so"

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause, elsewhere
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 SESSION, OTHER = "deleted", "kept"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """What is read after the delete, what a late append was told, what is read after that; and the other session."""
 
     after: Any
@@ -20,7 +20,7 @@ class Facts:
     other: list[str]
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Write two sessions, delete one, and append to it from a process that had it open all the while."""
     writer, deleter = await stage.clients(2)
     for number in range(3):
@@ -32,10 +32,10 @@ async def steps(stage: Stage) -> Facts:
     reader = await stage.client()
     at_last = await reader.call("read_ids", session=SESSION)
     other = await reader.must("read_ids", session=OTHER)
-    return Facts(after.value or [], late.trouble, at_last.value or [], other)
+    return _Facts(after.value or [], late.trouble, at_last.value or [], other)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Nothing old is ever read again; a late append is refused or begins anew; others are untouched."""
     if not facts.other:
         return elsewhere()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.prove.store.clause import Clause, elsewhere
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 NAMES = ("s", "S", "s1", "s11", "s-1", "s_1", "s.1", "s:1", "s-", "x" * 100, "x" * 99 + "y")
@@ -12,7 +12,7 @@ NEVER = "never-written"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """What each session held in the end, what one that was never written held, and the list of sessions if any."""
 
     found: dict[str, list[str]]
@@ -20,7 +20,7 @@ class Facts:
     listed: list[str] | None
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Two processes append to many sessions by turns; a third reads them all."""
     writers = await stage.clients(2)
     for number in range(ROUNDS):
@@ -30,10 +30,10 @@ async def steps(stage: Stage) -> Facts:
     reader = await stage.client()
     found = {session: await reader.must("read_ids", session=session) for session in NAMES}
     listed = await reader.must("sessions") if "listing" in stage.offers else None
-    return Facts(found, await reader.must("read_ids", session=NEVER), listed)
+    return _Facts(found, await reader.must("read_ids", session=NEVER), listed)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Every session holds its own events and no others; the list names every session."""
     if not any(facts.found.values()):
         return elsewhere()

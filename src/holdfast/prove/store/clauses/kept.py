@@ -3,19 +3,19 @@
 from collections import Counter
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.killing import Written, write_and_kill
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.kills import KilledWrites, write_and_kill
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 HINT = "run again with more --cycles"
 
 
-async def steps(stage: Stage) -> Written:
+async def steps(stage: StoreStage) -> KilledWrites:
     """One writer after the other, each killed at a random moment; then a reader."""
     return await write_and_kill(stage, size=1)
 
 
-def check(written: Written) -> Finding:
+def check(written: KilledWrites) -> Finding:
     """Acknowledged ⊆ found ⊆ tried; none twice; in the order of the writes."""
     told = f"{len(written.acknowledged)} acknowledged over {written.kills} kills"
     if written.stuck:

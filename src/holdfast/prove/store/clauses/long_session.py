@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.client import Client
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.client import StoreClient
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 LONG = "long"
@@ -19,7 +19,7 @@ SHARE_OF_TIME = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class _Length:
     """What appends cost at a length of the session: median seconds beside a short session's; bytes for each event.
 
     `bytes_each` is None where the store's size cannot be seen.
@@ -37,15 +37,15 @@ class Length:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """The costs at each length, shortest first; `wanted` is the length to reach, `gone` says that events were lost."""
 
     wanted: int
-    lengths: list[Length]
+    lengths: list[_Length]
     gone: bool = False
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Grow a session tenfold and again, and at each length append by turns to it and to a short one."""
     deadline = time.monotonic() + stage.bounds.seconds * SHARE_OF_TIME
     wanted = stage.bounds.events
@@ -53,13 +53,13 @@ async def steps(stage: Stage) -> Facts:
     await client.must("append", session="first", payload={"id": "first"})
     await client.must("read", session="first")
     size = await _closed_size(stage, client)
-    lengths: list[Length] = []
+    lengths: list[_Length] = []
     there = 0
     for target in sorted({max(SHORT_EVENTS, wanted // 100), max(SHORT_EVENTS, wanted // 10), wanted}):
         stage.step(f"grow to {target} events")
         client = await stage.client()
         if there and len(await client.must("read_ids", session=LONG)) != there:
-            return Facts(wanted, lengths, gone=True)
+            return _Facts(wanted, lengths, gone=True)
         grown = await _grow(stage, client, LONG, there + 1, target, deadline - time.monotonic())
         size, before = await _closed_size(stage, client), size
         added, there = grown - there, grown
@@ -72,14 +72,14 @@ async def steps(stage: Stage) -> Facts:
         took = await client.must("pairs", short=short, long=LONG, count=PAIRS, text=TEXT)
         there += PAIRS
         bytes_each = None if size is None or before is None else max(size - before, 0) / max(added, 1)
-        lengths.append(Length(target, median(took["short"]), median(took["long"]), bytes_each))
+        lengths.append(_Length(target, median(took["short"]), median(took["long"]), bytes_each))
         size = await _closed_size(stage, client)
         if _over(lengths):
             break
-    return Facts(wanted, lengths)
+    return _Facts(wanted, lengths)
 
 
-async def _grow(stage: Stage, client: Client, session: str, first: int, last: int, seconds: float) -> int:
+async def _grow(stage: StoreStage, client: StoreClient, session: str, first: int, last: int, seconds: float) -> int:
     chunk = CHUNK if "batch" in stage.offers else 1
     grown: int = await client.must(
         "grow", session=session, first=first, last=last, text=TEXT, chunk=chunk, seconds=max(seconds, 0.0)
@@ -87,7 +87,7 @@ async def _grow(stage: Stage, client: Client, session: str, first: int, last: in
     return grown
 
 
-async def _closed_size(stage: Stage, client: Client) -> int | None:
+async def _closed_size(stage: StoreStage, client: StoreClient) -> int | None:
     """The store's size once the client has closed it, so that what is only on its way to the file is in it."""
     told: int | None = await client.must("size")
     await client.close()
@@ -95,7 +95,7 @@ async def _closed_size(stage: Stage, client: Client) -> int | None:
     return told if told is not None else files or None
 
 
-def _over(lengths: list[Length]) -> str:
+def _over(lengths: list[_Length]) -> str:
     """What of the newest length is too much, in words; empty if nothing is."""
     first, last = lengths[0], lengths[-1]
     if last.slower > MOST:
@@ -109,7 +109,7 @@ def _over(lengths: list[Length]) -> str:
     return ""
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """No length costs more than five times the shortest."""
     expected = f"time and bytes of an append do not grow with the session (at most {MOST:g} times)"
     if facts.gone:
@@ -125,7 +125,7 @@ def check(facts: Facts) -> Finding:
     return proven(_told(facts.lengths[-1]))
 
 
-def _told(length: Length) -> str:
+def _told(length: _Length) -> str:
     size = "size not seen" if length.bytes_each is None else f"{length.bytes_each:,.0f} bytes for each event"
     return (
         f"{length.long_seconds * 1000:.2f} ms at {length.events} events, {length.short_seconds * 1000:.2f} ms at "

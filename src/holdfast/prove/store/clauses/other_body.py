@@ -4,14 +4,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SESSION = "keyed"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """The answers to other bodies under the key of the first, and what is there."""
 
     answers: list[dict[str, Any]]
@@ -22,7 +22,7 @@ FIRST = {"id": "first", "amount": 1}
 OTHERS = ({"id": "first", "amount": 2}, {"id": "first", "amount": 1.0}, {"id": "first"}, {"id": "other", "amount": 1})
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Append under a key, then other bodies under it, from the same process and from another."""
     clients = await stage.clients(2)
     await clients[0].must("append", session=SESSION, payload=FIRST, key="k")
@@ -31,10 +31,10 @@ async def steps(stage: Stage) -> Facts:
         for number, other in enumerate(OTHERS)
     ]
     found = await clients[0].must("read", session=SESSION)
-    return Facts([asdict(answer) for answer in answers], found)
+    return _Facts([asdict(answer) for answer in answers], found)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Every other body is refused, and only the first is there."""
     expected = "a refusal, and the first body alone in the log"
     if facts.found != [FIRST]:

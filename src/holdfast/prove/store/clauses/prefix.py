@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.client import Client
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.client import StoreClient
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SESSION = "watched"
@@ -18,7 +18,7 @@ MOST_TURNS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """What each reader saw, read by read where it changed; the log in the end; what was acknowledged."""
 
     acknowledged: list[str]
@@ -27,7 +27,7 @@ class Facts:
     trouble: str = ""
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Two processes append, if need be in several turns; two others read again and again until they are done."""
     stage.step("start writers and readers")
     clients = await stage.clients(WRITERS + READERS)
@@ -47,10 +47,10 @@ async def steps(stage: Stage) -> Facts:
         done.set()
         troubles = await asyncio.gather(*watching)
     log = await (await stage.client()).must("read_ids", session=SESSION)
-    return Facts(acknowledged, seen, log, next(filter(None, troubles), ""))
+    return _Facts(acknowledged, seen, log, next(filter(None, troubles), ""))
 
 
-async def _write(stage: Stage, writers: list[Client], turn: int) -> list[str]:
+async def _write(stage: StoreStage, writers: list[StoreClient], turn: int) -> list[str]:
     """Let all writers append at once; what was acknowledged."""
     at = stage.soon()
     names = [[f"{writer}-{turn}-{number}" for number in range(EACH)] for writer in range(len(writers))]
@@ -68,7 +68,7 @@ async def _write(stage: Stage, writers: list[Client], turn: int) -> list[str]:
     ]
 
 
-async def _watch(reader: Client, seen: list[list[str]], done: asyncio.Event) -> str:
+async def _watch(reader: StoreClient, seen: list[list[str]], done: asyncio.Event) -> str:
     """Add what the reader sees, where it changed, until the writers are done; what went wrong."""
     last = False
     while not last:
@@ -86,7 +86,7 @@ def enough(seen: list[list[list[str]]]) -> bool:
     return sum(len(each) for each in seen) > 2 * len(seen)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Every read is a prefix of the log, each at least as long as the one before; the last has all of it."""
     expected = "every read is a beginning of the log, and nothing that was seen goes away"
     if facts.trouble:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 SESSION = "retried"
@@ -13,7 +13,7 @@ AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """The answers to the same append, in turn and at once; and what is there."""
 
     in_turn: list[dict[str, Any]]
@@ -21,7 +21,7 @@ class Facts:
     found: list[str]
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Send once, then again: at once, after another event, from another process, from several at the same moment."""
     clients = await stage.clients(AT_ONCE)
     first, second = clients[:2]
@@ -42,10 +42,10 @@ async def steps(stage: Stage) -> Facts:
         answers = await asyncio.gather(*(client.call("append", **request, at=at) for client in racers))
         at_once.append([asdict(answer) for answer in answers])
     found = await first.must("read_ids", session=SESSION)
-    return Facts([asdict(answer) for answer in in_turn], at_once, found)
+    return _Facts([asdict(answer) for answer in in_turn], at_once, found)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Every answer is that of the first, and every event is there once."""
     expected = "one event, and the same answer to every attempt"
     wanted = ["once", "between", *(f"raced-{number}" for number in range(len(facts.at_once)))]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.prove.store.clause import Clause, elsewhere
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SESSION = "values"
@@ -46,7 +46,7 @@ HAZARDS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """What was refused, and what came out otherwise than it went in, as JSON text, cut short."""
 
     accepted: list[str]
@@ -55,7 +55,7 @@ class Facts:
     trouble: str = ""
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """One process appends every hazard, another reads them."""
     stage.step("write the hazards")
     writer = await stage.client()
@@ -69,14 +69,14 @@ async def steps(stage: Stage) -> Facts:
     read = await (await stage.client()).call("read", session=SESSION)
     accepted = [name for name in HAZARDS if name not in refused]
     if not read.accepted:
-        return Facts(accepted, refused, {}, read.trouble)
+        return _Facts(accepted, refused, {}, read.trouble)
     came = {payload.get("id"): payload for payload in read.value}
     changed = {
         name: [text({"id": name, "value": HAZARDS[name]})[:200], text(came.get(name))[:200]]
         for name in accepted
         if text(came.get(name)) != text({"id": name, "value": HAZARDS[name]})
     }
-    return Facts(accepted, refused, changed)
+    return _Facts(accepted, refused, changed)
 
 
 def text(value: Any) -> str:
@@ -84,7 +84,7 @@ def text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """What was accepted came out the same; what a store will not keep it may refuse."""
     expected = "every value as it went in, or a refusal"
     if facts.trouble:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from holdfast.prove.store.clause import Clause, elsewhere
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, proven
 
 TENANTS = ("acme", "acme2")
@@ -11,7 +11,7 @@ SHARED = "shared-name"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class _Facts:
     """What a tenant was refused, if anything; what each finds under the shared name, under the other's, in its list."""
 
     refused: str
@@ -20,7 +20,7 @@ class Facts:
     listed: dict[str, list[str]] | None
 
 
-async def steps(stage: Stage) -> Facts:
+async def steps(stage: StoreStage) -> _Facts:
     """Each tenant writes a session of a shared name, with a shared key where there are keys, and one of its own."""
     writer = await stage.client()
     refused = ""
@@ -39,7 +39,7 @@ async def steps(stage: Stage) -> Facts:
     listed = None
     if "listing" in stage.offers:
         listed = {tenant: await reader.must("sessions", tenant=tenant) for tenant in TENANTS}
-    return Facts(
+    return _Facts(
         refused,
         shared={tenant: await ids(SHARED, tenant) for tenant in TENANTS},
         foreign={one: await ids(f"own-{other}", one), other: await ids(f"own-{one}", other)},
@@ -47,7 +47,7 @@ async def steps(stage: Stage) -> Facts:
     )
 
 
-def check(facts: Facts) -> Finding:
+def check(facts: _Facts) -> Finding:
     """Each finds its own under the shared name, nothing under the other's, and lists its own two sessions."""
     if facts.refused:
         return disproven("one tenant's key or name stands in another's way", expected="both write", got=facts.refused)

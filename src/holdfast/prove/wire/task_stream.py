@@ -11,7 +11,7 @@ from holdfast.prove.wire.replies import part_texts, result_in, task_state
 WRAPPERS = ("task", "message", "statusUpdate", "artifactUpdate")
 
 
-class Following:
+class TaskStream:
     """What one stream has told so far."""
 
     def __init__(self) -> None:

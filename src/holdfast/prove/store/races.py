@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from holdfast.prove.store.client import Answer, Client
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.client import ClientAnswer, StoreClient
+from holdfast.prove.store.stage import StoreStage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SESSION = "raced"
@@ -38,24 +38,24 @@ class Races:
 class Contest(Protocol):
     """How to enter: look, write with a name, and read back the winners' names."""
 
-    async def begin(self, client: Client) -> None:
+    async def begin(self, client: StoreClient) -> None:
         """Make the thing that is raced for."""
         ...
 
-    async def look(self, client: Client) -> None:
+    async def look(self, client: StoreClient) -> None:
         """See how it stands."""
         ...
 
-    async def write(self, client: Client, name: str, at: float | None) -> Answer:
+    async def write(self, client: StoreClient, name: str, at: float | None) -> ClientAnswer:
         """Write under the condition that it stands as it was seen."""
         ...
 
-    async def winners(self, client: Client) -> list[str]:
+    async def winners(self, client: StoreClient) -> list[str]:
         """The names that were written."""
         ...
 
 
-async def race(stage: Stage, contest: Contest) -> Races:
+async def race(stage: StoreStage, contest: Contest) -> Races:
     """One stale write in turn, then rounds of 2, 4 and 8 processes from a common start."""
     stage.step("start the racers")
     clients = await stage.clients(max(WIDTHS))

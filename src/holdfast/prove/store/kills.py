@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from holdfast.prove.store.client import Client
-from holdfast.prove.store.stage import Stage
+from holdfast.prove.store.client import StoreClient
+from holdfast.prove.store.stage import StoreStage
 
 SESSION = "killed"
 LONGEST_LIFE_SECONDS = 0.06
@@ -13,7 +13,7 @@ TEXT = "what was said, about as long as a short answer is. " * 4
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class KilledWrites:
     """What writers that were killed had tried and what was acknowledged, in order, and what is there afterwards.
 
     An id is `life-write-part`. `interrupted` counts the kills that came between a try and its acknowledgement,
@@ -29,7 +29,7 @@ class Written:
     stuck: str = ""
 
 
-async def write_and_kill(stage: Stage, size: int) -> Written:
+async def write_and_kill(stage: StoreStage, size: int) -> KilledWrites:
     """Let one process after the other write, `size` events at a time, and kill each at a random moment."""
     tried: list[str] = []
     acknowledged: list[str] = []
@@ -60,14 +60,14 @@ async def write_and_kill(stage: Stage, size: int) -> Written:
         else:
             reader = await loading
             found, stuck = await _found(reader)
-            return Written(size, kills, interrupted, tried, acknowledged, found, stuck)
+            return KilledWrites(size, kills, interrupted, tried, acknowledged, found, stuck)
     finally:
         loading.cancel()
         await asyncio.gather(loading, return_exceptions=True)
-    return Written(size, kills, interrupted, tried, acknowledged, [], stuck)
+    return KilledWrites(size, kills, interrupted, tried, acknowledged, [], stuck)
 
 
-async def _until_killed(stage: Stage, client: Client) -> tuple[list[tuple[str, int]], str]:
+async def _until_killed(stage: StoreStage, client: StoreClient) -> tuple[list[tuple[str, int]], str]:
     """Wait for the first acknowledgement, then a random while; what the process had said when it was killed."""
     told: list[tuple[str, int]] = []
     last_error = ""
@@ -95,7 +95,7 @@ async def _until_killed(stage: Stage, client: Client) -> tuple[list[tuple[str, i
     return told, last_error
 
 
-async def _found(reader: Client) -> tuple[list[str], str]:
+async def _found(reader: StoreClient) -> tuple[list[str], str]:
     opened = await reader.call("open")
     if not opened.accepted:
         return [], f"the store could not be opened: {opened.trouble}"

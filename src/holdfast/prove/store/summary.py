@@ -10,15 +10,21 @@ from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact
 from holdfast.prove.evidence import pretty
-from holdfast.prove.runtime.summary import VERDICTS
 from holdfast.prove.store.clauses import contract
-from holdfast.prove.store.run import Outcome, Plan, Result
+from holdfast.prove.store.run import ClauseOutcome, ContractPlan, ContractResult
+from holdfast.prove.verdict import VERDICTS
 from holdfast.prove.view import terminal
 from holdfast.terminal.text import escaped
 
 
 def summarize(
-    result: Result, plan: Plan, *, arguments: Mapping[str, Any], started_at: int, seconds: float, folder: Path
+    result: ContractResult,
+    plan: ContractPlan,
+    *,
+    arguments: Mapping[str, Any],
+    started_at: int,
+    seconds: float,
+    folder: Path,
 ) -> dict[str, Any]:
     """Everything that a reader or a program needs to know of a run."""
     return {
@@ -43,7 +49,7 @@ def summarize(
     }
 
 
-def show(result: Result, folder: Path, seconds: float, stream: TextIO) -> None:
+def show(result: ContractResult, folder: Path, seconds: float, stream: TextIO) -> None:
     """Print the table, the grounds of what is not proven, the verdict with its counts, and where the evidence is."""
     rows = [_row(outcome) for outcome in result.outcomes]
     styles = [terminal.STYLES[outcome.finding.verdict] for outcome in result.outcomes]
@@ -69,12 +75,12 @@ def show_contract(as_json: bool, stream: TextIO) -> None:
     terminal.table(("clause", "needs", "claim"), rows, stream)
 
 
-def _row(outcome: Outcome) -> tuple[str, str, str, str]:
+def _row(outcome: ClauseOutcome) -> tuple[str, str, str, str]:
     seconds = f"{outcome.seconds:.1f}" if outcome.seconds else ""
     return outcome.clause.name, outcome.word, f"{seconds:>4}", _safe(outcome.finding.reason)
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def _outcome(outcome: ClauseOutcome) -> dict[str, Any]:
     finding = outcome.finding
     return {
         "name": outcome.clause.name,

@@ -34,7 +34,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RunRecord:
     """A run's folder. `unread` counts the events that were too many or not whole."""
 
     summary: Document
@@ -51,7 +51,7 @@ class Recorded:
         return {proof: list(steps.values()) for proof, steps in found.items()}
 
 
-def read(folder: Path) -> Recorded:
+def read(folder: Path) -> RunRecord:
     """What is in the folder; InvalidInput if no run came to its end there."""
     try:
         summary = strict_json.parse((folder / "summary.json").read_bytes())
@@ -63,7 +63,7 @@ def read(folder: Path) -> Recorded:
     if not isinstance(summary, dict):
         raise InvalidInput(f"{folder / 'summary.json'} is not the summary of a run")
     events, unread = _events(folder / "events.jsonl")
-    return Recorded(redact_value(summary), events, unread)
+    return RunRecord(redact_value(summary), events, unread)
 
 
 def outcomes(summary: Document) -> list[Document]:
