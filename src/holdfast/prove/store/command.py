@@ -11,10 +11,7 @@ from holdfast.prove.options import ProverOptions
 from holdfast.prove.store import summary as summaries
 from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
-from holdfast.prove.store.run import ContractPlan
-from holdfast.prove.store.run import ContractResult
-from holdfast.prove.store.run import meet
-from holdfast.prove.store.run import perform
+from holdfast.prove.store.run import ContractPlan, ContractResult, meet, perform
 from holdfast.prove.store.stage import Amounts
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import escaped
