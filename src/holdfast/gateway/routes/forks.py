@@ -40,8 +40,7 @@ def add_routes(routes: APIRouter) -> None:
         at = body.seq if body.at is None else body.at
         if at is not None and body.checkpoint_id is not None:
             raise InvalidInput("a fork is at a seq or at a checkpoint, not both")
-        chosen = chosen_id(body.session_id, session_id, "fork", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        chosen, before = await attempt(store, body.session_id, session_id, "fork", idempotency_key)
         if before is not None and origin_of(before) == Origin(session_id, at or origin_of(before).seq):
             return forked(before, 200)
         if body.checkpoint_id is not None:
@@ -62,8 +61,8 @@ def add_routes(routes: APIRouter) -> None:
     ) -> Response:
         body = await read_body(request, _branch)
         check_name(checkpoint_id, "a checkpoint's id")
-        chosen = chosen_id(body.session_id, session_id, f"branch\0{checkpoint_id}", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        verb = f"branch\0{checkpoint_id}"
+        chosen, before = await attempt(store, body.session_id, session_id, verb, idempotency_key)
         if before is not None and origin_of(before).session_id == session_id:
             return forked(before, 200)
         return forked(await store.forks.branch(session_id, checkpoint_id, new_session_id=chosen, key=body.key))
@@ -82,8 +81,8 @@ def add_routes(routes: APIRouter) -> None:
     ) -> Response:
         body = await read_body(request, _successor)
         check_name(checkpoint_id, "a checkpoint's id")
-        chosen = chosen_id(body.session_id, session_id, f"restore\0{checkpoint_id}", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        verb = f"restore\0{checkpoint_id}"
+        chosen, before = await attempt(store, body.session_id, session_id, verb, idempotency_key)
         if before is not None and origin_of(before).session_id == session_id:
             return forked(before, 200)
         return forked(await store.forks.restore(session_id, checkpoint_id, new_session_id=chosen))
@@ -97,8 +96,7 @@ def add_routes(routes: APIRouter) -> None:
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
     ) -> Response:
         body = await read_body(request, _successor)
-        chosen = chosen_id(body.session_id, session_id, "reset", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        chosen, before = await attempt(store, body.session_id, session_id, "reset", idempotency_key)
         if before is not None and before.lineage.get("previousSession") == session_id:
             keys = [route.key for route in await store.keys.of_session(before.session_id)]
             return json_answer(SuccessorView(before.session_id, session_id, keys))
@@ -106,19 +104,21 @@ def add_routes(routes: APIRouter) -> None:
         return json_answer(SuccessorView(done.session_id, done.previous, list(done.keys)), 201)
 
 
-def chosen_id(named: str | None, source: str, verb: str, idempotency_key: str | None) -> str | None:
-    """The id that the caller chose, or one made from its key, or none."""
-    return named or (id_for_key(f"{source}\0{verb}\0{idempotency_key}") if idempotency_key else None)
+async def attempt(
+    store: Store, named: str | None, source: str, verb: str, idempotency_key: str | None
+) -> tuple[str | None, Session | None]:
+    """The id of the session that a request is to make, if it is known, and the session that it made before.
 
-
-async def made_before(store: Store, chosen: str | None, idempotency_key: str | None) -> Session | None:
-    """The session that the same request made before, if there is a key to tell that it is the same."""
-    if chosen is None or not idempotency_key:
-        return None
+    The id is the one that it names, or one made from its idempotency key. Without a key nobody can tell that it is
+    the same request again.
+    """
+    if not idempotency_key:
+        return named or None, None
+    chosen = named or id_for_key(f"{source}\0{verb}\0{idempotency_key}")
     try:
-        return await store.sessions.get(chosen)
+        return chosen, await store.sessions.get(chosen)
     except NotFound:
-        return None
+        return chosen, None
 
 
 def origin_of(session: Session) -> Origin:

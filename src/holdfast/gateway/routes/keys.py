@@ -12,7 +12,7 @@ from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
-from holdfast.gateway.routes.forks import chosen_id, made_before
+from holdfast.gateway.routes.forks import attempt
 from holdfast.gateway.wire.children import when
 from holdfast.gateway.wire.forks import KeyView, RouteView, Successor, SuccessorView
 from holdfast.store import Store
@@ -50,8 +50,7 @@ def add_routes(routes: APIRouter) -> None:
     ) -> Response:
         body = await read_body(request, _successor)
         check_name(key, "a session key")
-        chosen = chosen_id(body.session_id, key, "reset key", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        chosen, before = await attempt(store, body.session_id, key, "reset key", idempotency_key)
         if before is not None and "previousSession" in before.lineage:
             return json_answer(SuccessorView(before.session_id, before.lineage["previousSession"], [key]))
         done = await store.keys.reset(key, new_session_id=chosen)
