@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from holdfast.cli import main
-from holdfast.cli.option_types import Amount
+from holdfast.cli.options import Amount
 
 TEXTS = ["", "\udcff", "x" * 5_000, "\x1b[31m", "../..", "a b", "-", "{}"]
 NUMBERS = ["-1", "x", "", "1e999", "nan", "9" * 30, "0"]

@@ -13,8 +13,8 @@ from tests.cli.command import fill, run, started
 from tests.gateway.process import PATIENCE, running
 
 from holdfast.cli.errors import GatewayRefusal
+from holdfast.cli.options import Location
 from holdfast.cli.service import _locked, serving
-from holdfast.cli.target_options import Where
 from holdfast.core.problem import problem
 from holdfast.store.lock import StoreLock, lock_path
 
@@ -157,7 +157,7 @@ async def test_what_stands_before_a_gateway_refuses_in_its_own_words(body: bytes
 
     async with await asyncio.start_server(answer_all, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with serving(Where(Path("none"), None, url, None)) as service:
+        async with serving(Location(Path("none"), None, url, None)) as service:
             with pytest.raises(GatewayRefusal, match="HTTP 502") as refused:
                 await service.call("GET", "/api/status")
     assert (refused.value.is_missing, problem(refused.value)["status"], problem(refused.value)["code"]) == (

@@ -3,7 +3,7 @@
 import click
 
 from holdfast import __version__
-from holdfast.cli.verbs import Verbs
+from holdfast.cli.groups import VerbGroup
 
 VERBS = {
     "prove": "Start, talk to, kill and restart an agent runtime; say whether it remembers.",
@@ -16,7 +16,9 @@ VERBS = {
 }
 
 
-@click.group(cls=Verbs, verbs=VERBS, package="holdfast.cli", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=VerbGroup, verbs=VERBS, package="holdfast.cli", context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, package_name="holdfast", message="holdfast %(version)s")
 def main() -> None:
     """Agent sessions that survive, and the proof that they do."""

@@ -61,7 +61,7 @@ def says_errors(command: Command) -> Command:
     return run  # type: ignore[return-value]
 
 
-def asks(command: Command) -> Command:
+def ends_if_missing(command: Command) -> Command:
     """The same for a command that asks for one thing: exit code 1 if there is no such thing, or no longer."""
 
     @functools.wraps(command)

@@ -1,6 +1,7 @@
-"""How commands show things: words and units for people, JSON for programs, lines with tabs in a pipe."""
+"""How commands show things: words and units for people, JSON for programs, tabs in a pipe; and how they ask."""
 
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ import click
 
 from holdfast.core import types
 from holdfast.core.clock import from_iso
+from holdfast.core.errors import InvalidInput
 from holdfast.terminal.screen import styled, width
 from holdfast.terminal.table import cut_table
 from holdfast.terminal.text import cut, escaped_json, one_line, width_of
@@ -91,3 +93,16 @@ def compact(value: Any, limit: int = 200) -> str:
     """A JSON value on one line, cut if it is long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def confirm(question: str, *, ask: bool) -> None:
+    """Ask before what cannot be taken back, if it is to be asked: Abort on a no, InvalidInput if nobody is there."""
+    if not ask:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput("nobody is here to be asked, so nothing was deleted", hint="use --yes, or --dry-run to see")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop's would wait for an answer
+    try:
+        click.confirm(question, abort=True, err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)

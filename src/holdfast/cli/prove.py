@@ -7,8 +7,8 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from holdfast.cli.exit_codes import end_with, names
 from holdfast.cli.prove_store import prove_store
-from holdfast.cli.verdicts import end_with, names
 
 EPILOG = """\b
 Exit codes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.cli.verdicts import end_with, names
+from holdfast.cli.exit_codes import end_with, names
 from holdfast.core.errors import InvalidInput
 
 EPILOG = """\b

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.errors import says_errors
-from holdfast.cli.option_types import SIZE
+from holdfast.cli.options import SIZE
 from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
 

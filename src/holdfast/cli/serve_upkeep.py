@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdfast.cli.option_types import AGE, SIZE
+from holdfast.cli.options import AGE, SIZE
 
 if TYPE_CHECKING:
     from holdfast.gateway.operations.logs import Logs

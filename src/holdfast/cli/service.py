@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from holdfast.cli.errors import GatewayRefusal
-from holdfast.cli.target_options import Where
+from holdfast.cli.options import Location
 from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
@@ -155,7 +155,7 @@ class GatewayClient:
 
 
 @contextlib.asynccontextmanager
-async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[GatewayClient]:
+async def serving(where: Location, *, writes: bool = False, creates: bool = False) -> AsyncIterator[GatewayClient]:
     """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
     if where.url is not None:
         async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
@@ -208,7 +208,7 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[GatewayClient]:
+async def _own(where: Location, claim: "Claim | None", *, writes: bool) -> AsyncIterator[GatewayClient]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.embedded_gateway import private_folder, serving_on
     from holdfast.store import DEFAULT_TENANT, open_store

@@ -45,7 +45,7 @@ class Model:
 
     @property
     def described(self) -> str:
-        """For people."""
+        """The model, in words for people."""
         return f"{self.name} at {self.url}" if self.url else "the simulator in this process (no real model)"
 
     def backend(self) -> "Backend":

@@ -36,20 +36,18 @@ from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs
 from holdfast.gateway.operations.traffic import Traffic
 from holdfast.gateway.routes import (
+    access,
     archives,
-    audit,
     changes,
     chat,
     checkpoints,
     children,
     forks,
     keys,
-    log_lines,
     queries,
     service,
     sessions,
     states,
-    tokens,
     transfer,
     upkeep,
 )
@@ -147,9 +145,9 @@ def add_operators_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve whoever runs the gateway."""
     transfer.add_routes(routes, gateway)
     upkeep.add_routes(routes, gateway)
-    log_lines.add_routes(routes, gateway)
+    service.add_log_route(routes, gateway)
     metrics.add_routes(routes, gateway)
-    for part in (archives, tokens, audit):
+    for part in (archives, access):
         part.add_routes(routes)
 
 

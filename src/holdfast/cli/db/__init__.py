@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.cli.verbs import Verbs
+from holdfast.cli.groups import VerbGroup
 
 VERBS = {
     "status": "Say what the store is, how large, and who holds it.",
@@ -14,6 +14,6 @@ VERBS = {
 }
 
 
-@click.group(cls=Verbs, verbs=VERBS, package="holdfast.cli.db")
+@click.group(cls=VerbGroup, verbs=VERBS, package="holdfast.cli.db")
 def db() -> None:
     """Look after the store."""

@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 
 COLUMNS = ("time", "caller", "action", "target", "status")
 
@@ -15,9 +15,9 @@ COLUMNS = ("time", "caller", "action", "target", "status")
 @click.command()
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="How many.")
 @click.option("--cursor", help="Go on after the page before.")
-@somewhere
+@location_options
 @says_errors
-def audit(where: Where, as_json: bool, limit: int, cursor: str | None) -> None:
+def audit(where: Location, as_json: bool, limit: int, cursor: str | None) -> None:
     """Say what was done to the tenant's sessions and the store, and by whom, newest first.
 
     Deletions, exports, imports, retention, purges, holds, backups and tokens are written down. An entry without a
@@ -34,7 +34,7 @@ def audit(where: Where, as_json: bool, limit: int, cursor: str | None) -> None:
         click.echo(f"more: --cursor {page['cursor']}", err=True)
 
 
-async def _audit(where: Where, **query: Any) -> Any:
+async def _audit(where: Location, **query: Any) -> Any:
     async with serving(where) as service:
         return await service.call("GET", "/api/audit", **query)
 

@@ -8,8 +8,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
 
@@ -18,9 +18,9 @@ DAMAGED = 1
 
 @click.command()
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
-@somewhere
+@location_options
 @says_errors
-def backup(where: Where, as_json: bool, path: Path) -> None:
+def backup(where: Location, as_json: bool, path: Path) -> None:
     """Copy the whole store, all tenants, to a new file while it is in use, and check the copy.
 
     A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables. The file's
@@ -49,7 +49,7 @@ def show_damaged(sessions: list[dict[str, Any]]) -> None:
         click.echo(f"DAMAGED  {one_line(each['tenant'])}/{one_line(each['sessionId'])}: {one_line(each['problem'])}")
 
 
-async def _backup(where: Where, path: Path) -> Any:
+async def _backup(where: Location, path: Path) -> Any:
     async with serving(where) as service:
         with ProgressLine() as progress:
             progress("copying and checking")

@@ -10,17 +10,17 @@ import click
 from holdfast.cli import output
 from holdfast.cli.db.backup import DAMAGED, show_damaged
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core.errors import InvalidInput
 from holdfast.terminal.progress import ProgressLine
 
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@somewhere
+@location_options
 @says_errors
-def restore(where: Where, as_json: bool, path: Path) -> None:
+def restore(where: Location, as_json: bool, path: Path) -> None:
     """Make a store from a backup, where there is none; it is checked first, and gets an id of its own.
 
     Nothing is overwritten: to go back to a backup, move the store away, with the `-wal` and `-shm` beside it if a
@@ -56,7 +56,7 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
     sys.exit(DAMAGED if done["damaged"] else 0)
 
 
-async def _restore(where: Where, path: Path) -> dict[str, Any]:
+async def _restore(where: Location, path: Path) -> dict[str, Any]:
     from holdfast.store.backup import damaged_sessions
     from holdfast.store.backup import restore as put_back
 

@@ -4,15 +4,15 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core.errors import InvalidInput, NotFound
 
 
 @click.command()
-@somewhere
+@location_options
 @says_errors
-def shrink(where: Where, as_json: bool) -> None:
+def shrink(where: Location, as_json: bool) -> None:
     """Write a SQLite store's file anew, without what is free in it; no gateway may run on it.
 
     Needed once, for a file that an earlier version made: from then on its gateway gives back by itself what

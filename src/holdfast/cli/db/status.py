@@ -6,14 +6,14 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 
 
 @click.command()
-@somewhere
+@location_options
 @says_errors
-def status(where: Where, as_json: bool) -> None:
+def status(where: Location, as_json: bool) -> None:
     """Say what the store is, how large, and who holds it."""
     found = run(_status(where))
     if as_json:
@@ -47,7 +47,7 @@ def _holders(found: dict[str, Any]) -> list[str]:
     return ["nobody: no gateway runs on it"]
 
 
-async def _status(where: Where) -> dict[str, Any]:
+async def _status(where: Location) -> dict[str, Any]:
     async with serving(where) as service:
         found: dict[str, Any] = await service.call("GET", "/api/status")
         if service.gateway is None:

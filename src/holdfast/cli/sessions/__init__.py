@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.cli.verbs import Verbs
+from holdfast.cli.groups import VerbGroup
 
 VERBS = {
     "ls": "List sessions, newest first.",
@@ -21,7 +21,7 @@ VERBS = {
 }
 
 
-@click.group(cls=Verbs, verbs=VERBS, package="holdfast.cli.sessions")
+@click.group(cls=VerbGroup, verbs=VERBS, package="holdfast.cli.sessions")
 def sessions() -> None:
     """Look after sessions.
 

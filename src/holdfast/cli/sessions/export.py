@@ -7,8 +7,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.progress import ProgressLine
 
 ARCHIVE = "archive"
@@ -31,10 +31,10 @@ SEED = "seed"
 )
 @click.option("--follow", is_flag=True, help="Go on: write what comes to the files until Ctrl-C.")
 @click.option("--force", is_flag=True, help="Replace an archive that is there.")
-@somewhere
+@location_options
 @says_errors
 def export(
-    where: Where, as_json: bool, session_ids: tuple[str, ...], path: Path, layout: str, follow: bool, force: bool
+    where: Location, as_json: bool, session_ids: tuple[str, ...], path: Path, layout: str, follow: bool, force: bool
 ) -> None:
     """Write sessions, all of them or those that are named, to one archive or to plain files.
 
@@ -56,7 +56,7 @@ def export(
         )
 
 
-async def _archive(where: Where, session_ids: tuple[str, ...], path: Path) -> dict[str, Any]:
+async def _archive(where: Location, session_ids: tuple[str, ...], path: Path) -> dict[str, Any]:
     from holdfast.store.portable import ArchiveReader, replacing
 
     async with serving(where) as service:
@@ -73,7 +73,7 @@ async def _archive(where: Where, session_ids: tuple[str, ...], path: Path) -> di
 
 
 async def _files(
-    where: Where, session_ids: tuple[str, ...], path: Path, *, follow: bool, one_file: bool
+    where: Location, session_ids: tuple[str, ...], path: Path, *, follow: bool, one_file: bool
 ) -> dict[str, Any]:
     from holdfast.cli.gateway_sessions import GatewaySessions
     from holdfast.store.transfer import export_folders

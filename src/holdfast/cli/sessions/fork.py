@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import at, run, serving
-from holdfast.cli.target_options import Where, somewhere
 
 
 @click.command()
@@ -16,10 +16,10 @@ from holdfast.cli.target_options import Where, somewhere
 @click.option("--checkpoint", metavar="ID", help="Up to this checkpoint.")
 @click.option("--as", "new_id", metavar="ID", help="The new session's id.  [default: a new one]")
 @click.option("--key", help="A new session key that is to route to it.")
-@somewhere
+@location_options
 @says_errors
 def fork(
-    where: Where,
+    where: Location,
     as_json: bool,
     session_id: str,
     at: int | None,
@@ -37,6 +37,6 @@ def fork(
     click.echo(made["sessionId"])
 
 
-async def _fork(where: Where, session_id: str, body: dict[str, Any]) -> Any:
+async def _fork(where: Location, session_id: str, body: dict[str, Any]) -> Any:
     async with serving(where, writes=True) as service:
         return await service.call("POST", at("/api/sessions/{}/fork", session_id), body=body, slow=True)

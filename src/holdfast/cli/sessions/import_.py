@@ -13,8 +13,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import CANNOT, says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import GatewayClient, run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
 
@@ -25,9 +25,9 @@ COUNT_SECONDS = 0.2
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--undo", "undoing", is_flag=True, help="PATH is what an import of files kept: take that import back.")
-@somewhere
+@location_options
 @says_errors
-def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
+def import_(where: Location, as_json: bool, path: Path, undoing: bool) -> None:
     """Read sessions from an archive, or from a folder of plain files.
 
     An archive is checked as a whole before anything is written; what is here already is left alone. Of plain files
@@ -48,7 +48,7 @@ def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
         sys.exit(CANNOT)
 
 
-async def _archive(where: Where, path: Path) -> Any:
+async def _archive(where: Location, path: Path) -> Any:
     size = path.stat().st_size  # noqa: ASYNC240 - nothing else runs yet
     async with serving(where, writes=True, creates=True) as service:
         with ProgressLine() as progress:
@@ -90,7 +90,7 @@ async def _counting(service: GatewayClient, progress: ProgressLine) -> AsyncIter
             await asyncio.gather(counting, return_exceptions=True)
 
 
-async def _files(where: Where, path: Path) -> Any:
+async def _files(where: Location, path: Path) -> Any:
     from holdfast.cli.gateway_sessions import GatewaySessions
     from holdfast.store.transfer import import_folders
 
@@ -113,7 +113,7 @@ async def _files(where: Where, path: Path) -> Any:
     }
 
 
-async def _undo(where: Where, path: Path) -> Any:
+async def _undo(where: Location, path: Path) -> Any:
     from holdfast.cli.gateway_sessions import GatewaySessions
     from holdfast.store.transfer import take_back
 

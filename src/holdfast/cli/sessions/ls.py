@@ -6,8 +6,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
 
 COLUMNS = ("session", "status", "events", "size", "changed", "user", "tags")
@@ -22,9 +22,9 @@ COLUMNS = ("session", "status", "events", "size", "changed", "user", "tags")
 @click.option("--words", metavar="QUERY", help="Only those in which these words are found.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="How many.")
 @click.option("--cursor", help="Go on after the page before.")
-@somewhere
+@location_options
 @says_errors
-def ls(where: Where, as_json: bool, limit: int, cursor: str | None, **chosen: str | None) -> None:
+def ls(where: Location, as_json: bool, limit: int, cursor: str | None, **chosen: str | None) -> None:
     """List sessions, newest first."""
     page = run(_list(where, limit=limit, cursor=cursor, **chosen))
     if as_json:
@@ -39,7 +39,9 @@ def ls(where: Where, as_json: bool, limit: int, cursor: str | None, **chosen: st
         click.echo(f"more: --cursor {page['cursor']}", err=True)
 
 
-async def _list(where: Where, *, words: str | None, began_from: str | None, began_to: str | None, **query: Any) -> Any:
+async def _list(
+    where: Location, *, words: str | None, began_from: str | None, began_to: str | None, **query: Any
+) -> Any:
     async with serving(where, writes=words is not None) as service:
         return await service.call("GET", "/api/sessions", q=words, from_=began_from, to=began_to, **query)
 

@@ -5,11 +5,9 @@ from typing import Any
 import click
 
 from holdfast.cli import output
-from holdfast.cli.asking import confirm
 from holdfast.cli.errors import says_errors
-from holdfast.cli.option_types import AGE
+from holdfast.cli.options import AGE, Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
 from holdfast.terminal.progress import ProgressLine
 
@@ -19,10 +17,10 @@ from holdfast.terminal.progress import ProgressLine
 @click.option("--older-than", type=AGE, help="All that were deleted so long ago: 30d, 12h, …")
 @click.option("--dry-run", is_flag=True, help="Only say which.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@somewhere
+@location_options
 @says_errors
 def purge(
-    where: Where, as_json: bool, session_ids: tuple[str, ...], older_than: int | None, dry_run: bool, yes: bool
+    where: Location, as_json: bool, session_ids: tuple[str, ...], older_than: int | None, dry_run: bool, yes: bool
 ) -> None:
     """Remove the archives of deleted sessions for good: this is what makes room.
 
@@ -44,12 +42,12 @@ def purge(
     click.echo(f"{output.number(len(rows), 'archive')} {'would be removed' if dry_run else 'removed'}", err=True)
 
 
-async def _purge(where: Where, order: dict[str, Any], *, dry_run: bool, ask: bool) -> Any:
+async def _purge(where: Location, order: dict[str, Any], *, dry_run: bool, ask: bool) -> Any:
     async with serving(where, writes=True) as service:
         plan = await service.call("POST", "/api/archives/purge", body={**order, "dryRun": True}, slow=True)
         if dry_run or not plan["purged"]:
             return plan
-        confirm(f"Remove {output.number(len(plan['purged']), 'archive')} for good?", ask=ask)
+        output.confirm(f"Remove {output.number(len(plan['purged']), 'archive')} for good?", ask=ask)
         with ProgressLine() as progress:
             progress(f"removing {output.number(len(plan['purged']), 'archive')}")
             return await service.call("POST", "/api/archives/purge", body={**order, "dryRun": False}, slow=True)

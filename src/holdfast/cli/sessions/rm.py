@@ -6,11 +6,9 @@ from typing import Any
 import click
 
 from holdfast.cli import output
-from holdfast.cli.asking import confirm
 from holdfast.cli.errors import says_errors
-from holdfast.cli.option_types import AGE, SIZE
+from holdfast.cli.options import AGE, SIZE, Location, location_options
 from holdfast.cli.service import GatewayClient, at, run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
 from holdfast.core.problem import problem
 from holdfast.terminal.progress import ProgressLine
@@ -29,10 +27,10 @@ DONE = "deleted, archived first"
 @click.option("--dry-run", is_flag=True, help="Only say which.")
 @click.option("--reason", default="", help="Why; kept in the archive.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@somewhere
+@location_options
 @says_errors
 def rm(
-    where: Where,
+    where: Location,
     as_json: bool,
     session_ids: tuple[str, ...],
     older_than: int | None,
@@ -57,11 +55,11 @@ def rm(
     sys.exit(0 if done else FAILED)
 
 
-async def _retain(where: Where, limits: dict[str, int | None], *, dry_run: bool, ask: bool, as_json: bool) -> bool:
+async def _retain(where: Location, limits: dict[str, int | None], *, dry_run: bool, ask: bool, as_json: bool) -> bool:
     async with serving(where, writes=True) as service:
         plan = await service.call("POST", "/api/retention", body={**limits, "dryRun": True}, slow=True)
         if not dry_run and plan["doomed"]:
-            confirm(_question(len(plan["doomed"])), ask=ask)
+            output.confirm(_question(len(plan["doomed"])), ask=ask)
             with ProgressLine() as progress:
                 progress(f"deleting {output.number(len(plan['doomed']), 'session')}")
                 plan = await service.call("POST", "/api/retention", body={**limits, "dryRun": False}, slow=True)
@@ -79,14 +77,14 @@ async def _retain(where: Where, limits: dict[str, int | None], *, dry_run: bool,
 
 
 async def _named(
-    where: Where, session_ids: tuple[str, ...], reason: str, *, dry_run: bool, ask: bool, as_json: bool
+    where: Location, session_ids: tuple[str, ...], reason: str, *, dry_run: bool, ask: bool, as_json: bool
 ) -> bool:
     done: list[dict[str, Any]] = []
     failed: list[HoldfastError] = []
     async with serving(where, writes=True) as service:
         found = [await service.call("GET", at("/api/sessions/{}/resume", name), limit=1) for name in session_ids]
         if not dry_run:
-            confirm(_question(len(session_ids)), ask=ask)
+            output.confirm(_question(len(session_ids)), ask=ask)
             with ProgressLine() as progress:
                 for session_id in session_ids:
                     progress(f"deleting {session_id}")

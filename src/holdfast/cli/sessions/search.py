@@ -7,8 +7,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.screen import styled
 from holdfast.terminal.text import one_line
 
@@ -22,9 +22,9 @@ NOTHING = 1
 @click.option("--type", "type_", multiple=True, help="Only events of this type; can be given several times.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100), help="How many.")
 @click.option("--cursor", help="Go on after the page before.")
-@somewhere
+@location_options
 @says_errors
-def search(where: Where, as_json: bool, words: tuple[str, ...], **query: Any) -> None:
+def search(where: Location, as_json: bool, words: tuple[str, ...], **query: Any) -> None:
     """Find events that have all these words, newest first.
 
     \b
@@ -40,7 +40,7 @@ def search(where: Where, as_json: bool, words: tuple[str, ...], **query: Any) ->
         sys.exit(NOTHING)
 
 
-async def _search(where: Where, words: str, **query: Any) -> Any:
+async def _search(where: Location, words: str, **query: Any) -> Any:
     async with serving(where, writes=True) as service:
         return await service.call("GET", "/api/query/search", q=words, **query)
 

@@ -5,18 +5,18 @@ from typing import Any
 import click
 
 from holdfast.cli import output
-from holdfast.cli.errors import asks
+from holdfast.cli.errors import ends_if_missing
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import at, run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.text import one_line
 
 
 @click.command()
 @click.argument("session_id")
 @click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, 2000), help="How many events.")
-@somewhere
-@asks
-def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
+@location_options
+@ends_if_missing
+def show(where: Location, as_json: bool, session_id: str, limit: int) -> None:
     """Show one session: what it is, its state, what is open, and its newest events."""
     found = run(_resume(where, session_id, limit))
     if as_json:
@@ -58,7 +58,7 @@ def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
         click.echo(output.event_line(event))
 
 
-async def _resume(where: Where, session_id: str, limit: int) -> Any:
+async def _resume(where: Location, session_id: str, limit: int) -> Any:
     async with serving(where) as service:
         return await service.call("GET", at("/api/sessions/{}/resume", session_id), limit=limit)
 

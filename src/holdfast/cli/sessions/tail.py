@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from holdfast.cli import output
-from holdfast.cli.errors import asks
+from holdfast.cli.errors import ends_if_missing
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import GatewayClient, at, run, serving
-from holdfast.cli.target_options import Where, somewhere
 
 
 @click.command()
@@ -17,9 +17,9 @@ from holdfast.cli.target_options import Where, somewhere
     "-n", "limit", default=10, show_default=True, type=click.IntRange(0, 2000), help="How many old ones first."
 )
 @click.option("--no-follow", is_flag=True, help="Print what is there, and end.")
-@somewhere
-@asks
-def tail(where: Where, as_json: bool, session_id: str | None, limit: int, no_follow: bool) -> None:
+@location_options
+@ends_if_missing
+def tail(where: Location, as_json: bool, session_id: str | None, limit: int, no_follow: bool) -> None:
     """Print a session's newest events and then those that come, or those of all sessions, until Ctrl-C.
 
     With --json each event is a line of JSON, as the gateway's live feed has it.
@@ -28,7 +28,7 @@ def tail(where: Where, as_json: bool, session_id: str | None, limit: int, no_fol
         run(_tail(where, session_id, limit, follow=not no_follow, as_json=as_json))
 
 
-async def _tail(where: Where, session_id: str | None, limit: int, *, follow: bool, as_json: bool) -> None:
+async def _tail(where: Location, session_id: str | None, limit: int, *, follow: bool, as_json: bool) -> None:
     async with serving(where) as service:
         if session_id is not None:
             await _session(service, session_id, limit, follow=follow, as_json=as_json)

@@ -10,8 +10,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Corrupt
 from holdfast.core.problem import problem
@@ -44,9 +44,9 @@ class Report:
 
 @click.command()
 @click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
-@somewhere
+@location_options
 @says_errors
-def verify(where: Where, as_json: bool, session_ids: tuple[str, ...]) -> None:
+def verify(where: Location, as_json: bool, session_ids: tuple[str, ...]) -> None:
     """Derive sessions again from their logs, and compare: all of them, or those that are named.
 
     Nothing is changed, and a gateway may go on writing meanwhile. The head hashes say what the logs are now: keep
@@ -66,7 +66,7 @@ def verify(where: Where, as_json: bool, session_ids: tuple[str, ...]) -> None:
     sys.exit(0 if report.ok else WRONG)
 
 
-async def _verify(where: Where, session_ids: Sequence[str]) -> Report:
+async def _verify(where: Location, session_ids: Sequence[str]) -> Report:
     report = Report(where.store_url.rsplit("@", 1)[-1])
     try:
         async with serving(where) as service:

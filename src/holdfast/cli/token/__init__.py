@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.cli.verbs import Verbs
+from holdfast.cli.groups import VerbGroup
 
 VERBS = {
     "create": "Make a token, and print it once.",
@@ -11,7 +11,7 @@ VERBS = {
 }
 
 
-@click.group(cls=Verbs, verbs=VERBS, package="holdfast.cli.token")
+@click.group(cls=VerbGroup, verbs=VERBS, package="holdfast.cli.token")
 def token() -> None:
     """Say who may ask a gateway for what.
 

@@ -6,9 +6,8 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
-from holdfast.cli.option_types import AGE
+from holdfast.cli.options import AGE, Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.store.operators import SCOPES
 
 
@@ -23,9 +22,9 @@ from holdfast.store.operators import SCOPES
     help="What it may do; can be given several times.",
 )
 @click.option("--expires", "lasts_ms", type=AGE, help="How long it is good, as 90d or 12h.  [default: for ever]")
-@somewhere
+@location_options
 @says_errors
-def create(where: Where, as_json: bool, name: str, scopes: tuple[str, ...], lasts_ms: int | None) -> None:
+def create(where: Location, as_json: bool, name: str, scopes: tuple[str, ...], lasts_ms: int | None) -> None:
     """Make a token for the tenant (--tenant), and print it: this is the only time that it can be seen.
 
     NAME tells later whose it is.
@@ -44,6 +43,6 @@ def create(where: Where, as_json: bool, name: str, scopes: tuple[str, ...], last
     )
 
 
-async def _create(where: Where, body: dict[str, Any]) -> Any:
+async def _create(where: Location, body: dict[str, Any]) -> Any:
     async with serving(where, writes=True, creates=True) as service:
         return await service.call("POST", "/api/tokens", body=body)

@@ -6,17 +6,17 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
 
 COLUMNS = ("token", "state", "tenant", "scopes", "name", "made")
 
 
 @click.command(name="list")
-@somewhere
+@location_options
 @says_errors
-def list_(where: Where, as_json: bool) -> None:
+def list_(where: Location, as_json: bool) -> None:
     """List all tokens there ever were, oldest first."""
     found = run(_list(where))
     if as_json:
@@ -29,7 +29,7 @@ def list_(where: Where, as_json: bool) -> None:
         click.echo("no tokens", err=True)
 
 
-async def _list(where: Where) -> Any:
+async def _list(where: Location) -> Any:
     async with serving(where) as service:
         return await service.call("GET", "/api/tokens")
 

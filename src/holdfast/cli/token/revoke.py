@@ -7,17 +7,17 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import says_errors
+from holdfast.cli.options import Location, location_options
 from holdfast.cli.service import as_text, run, serving
-from holdfast.cli.target_options import Where, somewhere
 from holdfast.store.operators import id_of
 from holdfast.terminal.text import one_line
 
 
 @click.command()
 @click.argument("token_id")
-@somewhere
+@location_options
 @says_errors
-def revoke(where: Where, as_json: bool, token_id: str) -> None:
+def revoke(where: Location, as_json: bool, token_id: str) -> None:
     """End a token at once: no gateway takes it any more, and what it follows live is closed within a second or two.
 
     TOKEN_ID is in the first column of `holdfast token list`, and in the token itself between the underscores. A whole
@@ -30,6 +30,6 @@ def revoke(where: Where, as_json: bool, token_id: str) -> None:
         click.echo(f"token {ended['tokenId']} ({one_line(ended['name'])}) is revoked", err=True)
 
 
-async def _revoke(where: Where, token_id: str) -> Any:
+async def _revoke(where: Location, token_id: str) -> Any:
     async with serving(where, writes=True) as service:
         return await service.call("DELETE", f"/api/tokens/{quote(as_text(token_id), safe='')}")

@@ -38,7 +38,6 @@ class Everybody:
         return self._caller
 
     async def still(self, caller: Caller) -> bool:
-        """Always."""
         return True
 
 

@@ -1,6 +1,8 @@
 """The parameters that many routes share."""
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 from pydantic import AfterValidator
@@ -9,9 +11,14 @@ from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.auth import store_of
-from holdfast.store import MAX_PAGE, Store, check_key
+from holdfast.gateway.api.body import read_body
+from holdfast.store import MAX_PAGE
+from holdfast.store import Store
+from holdfast.store import check_key
 
 DEFAULT_PAGE = 50
+
+Result = TypeVar("Result")
 
 
 async def _callers_store(request: Request) -> Store:
@@ -29,6 +36,26 @@ IdempotencyKey = Annotated[
 ]
 PageCursor = Annotated[str | None, Query(description="the cursor of the page before")]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """A request that changes something: the store of the caller's tenant, the idempotency key, and the body to read."""
+
+    store: Store
+    key: str | None
+    request: Request
+
+    async def read(self, parse: Callable[[bytes], Result]) -> Result:
+        """What `parse` makes of the body."""
+        return await read_body(self.request, parse)
+
+
+async def _write_request(request: Request, store: TenantStore, idempotency_key: IdempotencyKey = None) -> WriteRequest:
+    return WriteRequest(store, idempotency_key, request)
+
+
+TenantWrite = Annotated[WriteRequest, Depends(_write_request)]
 
 
 def check_callers_key(key: str) -> str:

@@ -84,13 +84,11 @@ class WithH11(H11Protocol):
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(BUFFER)
         self._guard.opened()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
         self._guard.left()
         self._outlet.unsent.leave(self._outlet)
         super().connection_lost(exc)
@@ -101,7 +99,6 @@ class WithH11(H11Protocol):
         self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Send on."""
         super().resume_writing()
         self._outlet.unsent.resume(self._outlet)
 
@@ -110,11 +107,9 @@ class WithH11(H11Protocol):
         self.transport.abort()
 
     def abort(self) -> None:
-        """End now."""
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
         self._guard.read(data, super().data_received)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:

@@ -88,12 +88,10 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         self._deaf = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
         super().connection_made(transport)
         self.transport.set_write_buffer_limits(BUFFER)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
         self._outlet.unsent.leave(self._outlet)
         super().connection_lost(exc)
 
@@ -103,7 +101,6 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Send on."""
         super().resume_writing()
         self._outlet.unsent.resume(self._outlet)
 
@@ -117,7 +114,6 @@ class WithWebsockets(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def abort(self) -> None:
-        """End now."""
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:

@@ -57,7 +57,7 @@ class Backups:
                 remove_unfinished(self.folder / name)
 
     def _all(self) -> list[Path]:
-        """Oldest first."""
+        """The copies that there are, oldest first."""
         if not self.folder.is_dir():
             return []
         return sorted(path for path in self.folder.iterdir() if NAME.fullmatch(path.name))

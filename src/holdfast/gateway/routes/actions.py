@@ -4,7 +4,7 @@ An answer that says 201 or 200 means that the events are durable. The same key, 
 with the first result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import UNSET
 from starlette.requests import Request
@@ -88,27 +88,20 @@ class Actions:
 
     async def append(self, request: Request) -> Response:
         """Append one action."""
-        query = _write_query(request)
-
-        def parse(raw: bytes) -> tuple[NewEvent, int | None]:
-            body = parse_action(raw)
-            return new_event(body, _key(request, body)), body.expected_seq
-
-        return await self._append_one(request, *await read_body(request, parse, Use.OUTLINE), query)
+        return await self._append_one(request, parse_action)
 
     async def append_response(self, request: Request) -> Response:
         """Append one response."""
+        return await self._append_one(request, parse_response)
+
+    async def _append_one(self, request: Request, parse: Callable[[bytes], NewAction | NewResponse]) -> Response:
         query = _write_query(request)
 
-        def parse(raw: bytes) -> tuple[NewEvent, int | None]:
-            body = parse_response(raw)
-            return response_event(body, _key(request, body)), body.expected_seq
+        def parse_event(raw: bytes) -> tuple[NewEvent, int | None]:
+            body = parse(raw)
+            return new_event(body, _key(request, body)), body.expected_seq
 
-        return await self._append_one(request, *await read_body(request, parse, Use.OUTLINE), query)
-
-    async def _append_one(
-        self, request: Request, event: NewEvent, expected_seq: int | None, query: WriteQuery
-    ) -> Response:
+        event, expected_seq = await read_body(request, parse_event, Use.OUTLINE)
         session_id = request.path_params["session_id"]
         done = await store_of(request).append(session_id, [event], expected_seq=expected_seq, create=query.create)
         written = ActionReceipt(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
@@ -157,24 +150,11 @@ def with_way_around(error: Corrupt) -> Corrupt:
     return Corrupt(error.message, hint=hint, **error.details)
 
 
-def new_event(body: NewAction, key: str | None) -> NewEvent:
+def new_event(body: NewAction | NewResponse, key: str | None) -> NewEvent:
     """The event that a body asks for."""
     assert body.details is not UNSET
     return NewEvent(
-        body.type,
-        strict_json.Checked(body.details),
-        body.event_id,
-        key,
-        body.parent_id,
-        milliseconds(body.timestamp),
-    )
-
-
-def response_event(body: NewResponse, key: str | None) -> NewEvent:
-    """The event that a response asks for."""
-    assert body.details is not UNSET
-    return NewEvent(
-        types.RESPONSE,
+        body.type if isinstance(body, NewAction) else types.RESPONSE,
         strict_json.Checked(body.details),
         body.event_id,
         key,

@@ -10,7 +10,7 @@ from holdfast.core.clock import to_iso
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore, key_of, reason_of
+from holdfast.gateway.api.parameters import TenantStore, TenantWrite, key_of, reason_of
 from holdfast.gateway.routes.view import final_view
 from holdfast.gateway.wire.forks import DeletionView, Hold, HoldView, SessionEnd, SessionEndView, TagChange, Tags
 from holdfast.gateway.wire.sessions import SessionRow, session_row
@@ -30,11 +30,9 @@ def add_routes(routes: APIRouter) -> None:
         summary="Merge a patch into the session's metadata",
         **described({200: SessionRow}, body=Document),
     )
-    async def patch_metadata(
-        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        patch = await read_body(request, _patch)
-        session = await store.sessions.patch_metadata(session_id, patch, idempotency_key=key_of(idempotency_key))
+    async def patch_metadata(write: TenantWrite, session_id: str) -> Response:
+        patch = await write.read(_patch)
+        session = await write.store.sessions.patch_metadata(session_id, patch, idempotency_key=key_of(write.key))
         return json_answer(session_row(session, document(session.metadata)))
 
     @routes.post(
@@ -42,31 +40,27 @@ def add_routes(routes: APIRouter) -> None:
         summary="End a session with its outcome",
         **described({200: SessionEndView}, body=SessionEnd, body_required=False),
     )
-    async def finalize_session(
-        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _ending)
-        session = await store.sessions.finalize(
+    async def finalize_session(write: TenantWrite, session_id: str) -> Response:
+        body = await write.read(_ending)
+        session = await write.store.sessions.finalize(
             session_id,
             body.status,
             outcome=body.outcome,
             response=body.response,
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
         )
         return json_answer(SessionEndView(session_id, session.status, document(final_view(session))))
 
     @routes.post(
         "/api/sessions/{session_id}/tags", summary="Add and remove tags", **described({200: Tags}, body=TagChange)
     )
-    async def tag_session(
-        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _tagging)
-        session = await store.sessions.tag(
+    async def tag_session(write: TenantWrite, session_id: str) -> Response:
+        body = await write.read(_tagging)
+        session = await write.store.sessions.tag(
             session_id,
             add=body.add,
             remove=body.remove,
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
         )
         return json_answer(Tags(session_id, list(session.tags)))
 

@@ -1,16 +1,15 @@
 """Checkpoints of a session: list, make, and compaction, which makes one as well."""
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast import core
 from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict
 from holdfast.gateway.api.answers import json_answer
-from holdfast.gateway.api.body import or_empty, parse_into, read_body
+from holdfast.gateway.api.body import or_empty, parse_into
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore, key_of
+from holdfast.gateway.api.parameters import TenantStore, TenantWrite, key_of
 from holdfast.gateway.wire.children import (
     CheckpointList,
     CheckpointView,
@@ -43,16 +42,14 @@ def add_routes(routes: APIRouter) -> None:
         summary="Make a checkpoint",
         **described({201: CheckpointView, 200: CheckpointView}, body=NewCheckpoint, body_required=False),
     )
-    async def create_checkpoint(
-        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _new_checkpoint)
-        made = await store.checkpoints.create(
+    async def create_checkpoint(write: TenantWrite, session_id: str) -> Response:
+        body = await write.read(_new_checkpoint)
+        made = await write.store.checkpoints.create(
             session_id,
             body.name,
             checkpoint_id=body.checkpoint_id,
             seq=body.seq,
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
         )
         return json_answer(checkpoint(made), 200 if made.replayed else 201)
 
@@ -61,11 +58,9 @@ def add_routes(routes: APIRouter) -> None:
         summary="Let a summary stand for older events, which stay readable",
         **described({201: SnapshotView, 200: SnapshotView}, body=Compaction, body_required=False),
     )
-    async def compact_session(
-        store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _compaction)
-        made = await compacted(store, session_id, body, key_of(body.idempotency_key, idempotency_key))
+    async def compact_session(write: TenantWrite, session_id: str) -> Response:
+        body = await write.read(_compaction)
+        made = await compacted(write.store, session_id, body, key_of(body.idempotency_key, write.key))
         return json_answer(snapshot(made), 200 if made.replayed else 201)
 
 

@@ -4,14 +4,13 @@ from typing import Any
 
 from fastapi import APIRouter
 from msgspec import UNSET
-from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import json_answer
-from holdfast.gateway.api.body import or_empty, parse_into, read_body
+from holdfast.gateway.api.body import or_empty, parse_into
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of, same_as
+from holdfast.gateway.api.parameters import Create, TenantWrite, key_of, milliseconds, one_of, same_as
 from holdfast.gateway.wire.children import AgentEnd, GoalChange, GoalView, NewAgent, NewGoal, SubAgentView, agent, goal
 from holdfast.gateway.wire.sessions import StatePatch
 from holdfast.store import AgentPatch, ChildrenPatch, GoalPatch, digest_of
@@ -28,15 +27,9 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/state/{session_id}/goals", summary="Add a goal", **described({201: GoalView, 200: GoalView}, body=NewGoal)
     )
-    async def add_goal(
-        store: TenantStore,
-        session_id: str,
-        request: Request,
-        create: Create = True,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        body = await read_body(request, _new_goal)
-        made = await store.goals.add(
+    async def add_goal(write: TenantWrite, session_id: str, create: Create = True) -> Response:
+        body = await write.read(_new_goal)
+        made = await write.store.goals.add(
             session_id,
             body.description,
             goal_id=one_of(body.goal_id, body.id),
@@ -44,7 +37,7 @@ def add_routes(routes: APIRouter) -> None:
             priority=body.priority,
             created_at=milliseconds(body.created_at),
             completed_at=milliseconds(body.completed_at),
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
             create=create,
         )
         return json_answer(goal(made), 200 if made.replayed else 201)
@@ -54,16 +47,14 @@ def add_routes(routes: APIRouter) -> None:
         summary="Change a goal's status, description or priority",
         **described({200: GoalView}, body=GoalChange),
     )
-    async def update_goal(
-        store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _goal_change)
-        changed = await store.goals.update(
+    async def update_goal(write: TenantWrite, session_id: str, goal_id: str) -> Response:
+        body = await write.read(_goal_change)
+        changed = await write.store.goals.update(
             session_id,
             same_as(check_name(goal_id, "a goal's id"), body.goal_id, body.id),
             _given(status=body.status, description=body.description, priority=body.priority),
             completed_at=milliseconds(body.completed_at),
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
         )
         return json_answer(goal(changed))
 
@@ -72,21 +63,15 @@ def add_routes(routes: APIRouter) -> None:
         summary="Report a sub-agent",
         **described({201: SubAgentView, 200: SubAgentView}, body=NewAgent),
     )
-    async def spawn_agent(
-        store: TenantStore,
-        session_id: str,
-        request: Request,
-        create: Create = True,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        body = await read_body(request, _new_agent)
-        made = await store.agents.spawn(
+    async def spawn_agent(write: TenantWrite, session_id: str, create: Create = True) -> Response:
+        body = await write.read(_new_agent)
+        made = await write.store.agents.spawn(
             session_id,
             body.type,
             body.task,
             agent_id=one_of(body.agent_id, body.id),
             spawned_at=milliseconds(body.spawned_at),
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
             create=create,
         )
         return json_answer(agent(made), 200 if made.replayed else 201)
@@ -96,17 +81,15 @@ def add_routes(routes: APIRouter) -> None:
         summary="Report a sub-agent's end",
         **described({200: SubAgentView}, body=AgentEnd, body_required=False),
     )
-    async def complete_agent(
-        store: TenantStore, session_id: str, agent_id: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _agent_end)
-        ended = await store.agents.complete(
+    async def complete_agent(write: TenantWrite, session_id: str, agent_id: str) -> Response:
+        body = await write.read(_agent_end)
+        ended = await write.store.agents.complete(
             session_id,
             same_as(check_name(agent_id, "a sub-agent's id"), body.agent_id, body.id),
             body.status,
             body.result,
             completed_at=milliseconds(body.completed_at),
-            idempotency_key=key_of(body.idempotency_key, idempotency_key),
+            idempotency_key=key_of(body.idempotency_key, write.key),
         )
         return json_answer(agent(ended))
 

@@ -1,7 +1,6 @@
 """Session keys: where one routes, and a new session on it."""
 
 from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.core import KeyEntry
@@ -9,10 +8,10 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import NotFound
 from holdfast.core.ids import check_name
 from holdfast.gateway.api.answers import document, json_answer
-from holdfast.gateway.api.body import or_empty, parse_into, read_body
+from holdfast.gateway.api.body import or_empty, parse_into
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
-from holdfast.gateway.routes.forks import chosen_id, made_before
+from holdfast.gateway.api.parameters import DEFAULT_PAGE, PageCursor, PageLimit, TenantStore, TenantWrite
+from holdfast.gateway.routes.forks import attempt
 from holdfast.gateway.wire.children import when
 from holdfast.gateway.wire.forks import KeyView, RouteView, Successor, SuccessorView
 from holdfast.store import Store
@@ -45,16 +44,13 @@ def add_routes(routes: APIRouter) -> None:
         summary="A new, empty session on a key",
         **described({201: SuccessorView, 200: SuccessorView}, body=Successor, body_required=False),
     )
-    async def reset_key(
-        store: TenantStore, key: str, request: Request, idempotency_key: IdempotencyKey = None
-    ) -> Response:
-        body = await read_body(request, _successor)
+    async def reset_key(write: TenantWrite, key: str) -> Response:
+        body = await write.read(_successor)
         check_name(key, "a session key")
-        chosen = chosen_id(body.session_id, key, "reset key", idempotency_key)
-        before = await made_before(store, chosen, idempotency_key)
+        chosen, before = await attempt(write, body.session_id, key, "reset key")
         if before is not None and "previousSession" in before.lineage:
             return json_answer(SuccessorView(before.session_id, before.lineage["previousSession"], [key]))
-        done = await store.keys.reset(key, new_session_id=chosen)
+        done = await write.store.keys.reset(key, new_session_id=chosen)
         return json_answer(SuccessorView(done.session_id, done.previous, list(done.keys)), 201)
 
 

@@ -1,5 +1,9 @@
-"""Which sessions a command is about: a running gateway's, or a store's that no gateway holds."""
+"""Options that many commands share: which sessions it is about, and ages and sizes, numbers with a unit.
 
+The sessions are a running gateway's, or those of a store that no gateway holds.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +13,13 @@ import click
 
 from holdfast.gateway.folder import sqlite_url
 
+MOST = 2**53
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Location:
     """What the options say. A gateway's URL wins over a store's, a store's over the data folder."""
 
     data: Path
@@ -27,7 +33,7 @@ class Where:
         return self.store or sqlite_url(self.data)
 
 
-def somewhere(command: Command) -> Command:
+def location_options(command: Command) -> Command:
     """Give a command the options that say where, as its argument `where`, and `--json` as `as_json`."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout."),
@@ -50,9 +56,33 @@ def somewhere(command: Command) -> Command:
         command = option(command)
 
     def run(data: Path, store: str | None, url: str | None, tenant: str | None, **rest: Any) -> Any:
-        return inner(where=Where(data, store, url, tenant), **rest)
+        return inner(where=Location(data, store, url, tenant), **rest)
 
     inner = command
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
+
+
+class Amount(click.ParamType[int]):
+    """A number with a unit."""
+
+    def __init__(self, name: str, units: dict[str, int]) -> None:
+        self.name = name
+        self._units = units
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"(\d+) ?([A-Za-z]*)", str(value))
+        unit = next((each for each in self._units if found and each.lower() == found[2].lower()), None)
+        if found is None or unit is None:
+            self.fail(f"{value!r} is not a number with one of {', '.join(filter(None, self._units))}", param, ctx)
+        amount = int(found[1]) * self._units[unit]
+        if amount > MOST:
+            self.fail(f"{value!r} is more than can be counted", param, ctx)
+        return amount
+
+
+AGE = Amount("AGE", {"s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000})
+"""In milliseconds."""
+SIZE = Amount("SIZE", {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})
+"""In bytes."""

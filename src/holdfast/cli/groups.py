@@ -14,7 +14,7 @@ TAKEN = frozenset({"import", "list"})
 """Names that are Python's."""
 
 
-class Verbs(click.Group):
+class VerbGroup(click.Group):
     """The verb `x` is the command `x` in the module `<package>.x`; an underscore is added where Python needs one."""
 
     def __init__(self, *args: Any, verbs: Mapping[str, str], package: str, **options: Any) -> None:
