@@ -10,11 +10,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from holdfast.gateway.connections.guard import Guard, RequestPart
+from holdfast.gateway.connections.guarded import GuardedHttp
 from holdfast.gateway.connections.heads import head_fault, too_long
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import InPieces
-from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
-from holdfast.gateway.errors import TooSlow
+from holdfast.gateway.connections.unsent import Outlet, Unsent
 
 
 class _Watched(h11.Connection):
@@ -49,10 +49,9 @@ class _Watched(h11.Connection):
         return event
 
 
-class WithH11(H11Protocol):
+class WithH11(GuardedHttp, H11Protocol):
     """A connection whose guard sees every part of a request."""
 
-    kind = HTTP
     queued = False
 
     def __init__(
@@ -79,39 +78,6 @@ class WithH11(H11Protocol):
     def forget_newest(self) -> None:
         """Requests are not read before the one ahead of them is answered."""
 
-    def rest(self) -> None:
-        """Wait for the next request as after an answer."""
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        transport.set_write_buffer_limits(BUFFER)
-        self._guard.opened()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._guard.left()
-        self._outlet.unsent.leave(self._outlet)
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Send no more for now."""
-        super().pause_writing()
-        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._outlet.unsent.resume(self._outlet)
-
-    def cut(self, _reason: TooSlow) -> None:
-        """End: in the midst of an answer there is nothing that can be said."""
-        self.transport.abort()
-
-    def abort(self) -> None:
-        self.transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        self._guard.read(data, super().data_received)
-
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Become a WebSocket."""
         self._guard.left()
@@ -121,10 +87,6 @@ class WithH11(H11Protocol):
         """An answer is whole."""
         super().on_response_complete()
         self._guard.answered()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be parsed."""
-        self._guard.refuse_syntax(msg)
 
     def shutdown(self) -> None:
         """Stop as soon as what is under way is answered."""

@@ -15,11 +15,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from holdfast.gateway.connections.guard import Guard, RequestPart
+from holdfast.gateway.connections.guarded import GuardedHttp
 from holdfast.gateway.connections.heads import head_fault
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import InPieces
-from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
-from holdfast.gateway.errors import BadRequest, TooSlow
+from holdfast.gateway.connections.unsent import Outlet, Unsent
+from holdfast.gateway.errors import BadRequest
 
 
 class RefusedRequest(Exception):
@@ -33,10 +34,9 @@ class _Dropped(list[tuple[bytes, bytes]]):
         """Forget it."""
 
 
-class WithHttptools(HttpToolsProtocol):
+class WithHttptools(GuardedHttp, HttpToolsProtocol):
     """A connection whose guard sees every part of a request."""
 
-    kind = HTTP
     unread = False
 
     def __init__(
@@ -65,18 +65,7 @@ class WithHttptools(HttpToolsProtocol):
         """Do not answer the request that came last of those that wait."""
         self.pipeline.popleft()
 
-    def rest(self) -> None:
-        """Wait for the next request as after an answer."""
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        transport.set_write_buffer_limits(BUFFER)
-        self._guard.opened()
-
     def connection_lost(self, exc: Exception | None) -> None:
-        self._guard.left()
-        self._outlet.unsent.leave(self._outlet)
         answering = self._answering
         if answering is not None and not answering.response_complete:
             answering.disconnected = True
@@ -86,25 +75,6 @@ class WithHttptools(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
         super()._start_asgi_task(cycle, app)
-
-    def pause_writing(self) -> None:
-        """Send no more for now."""
-        super().pause_writing()
-        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._outlet.unsent.resume(self._outlet)
-
-    def cut(self, _reason: TooSlow) -> None:
-        """End: in the midst of an answer there is nothing that can be said."""
-        self.transport.abort()
-
-    def abort(self) -> None:
-        self.transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        self._guard.read(data, super().data_received)
 
     def handle_websocket_upgrade(self) -> None:
         """Become a WebSocket."""
@@ -149,10 +119,6 @@ class WithHttptools(HttpToolsProtocol):
         super().on_response_complete()
         if not more:
             self._guard.answered()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be parsed."""
-        self._guard.refuse_syntax(msg)
 
     def shutdown(self) -> None:
         """Stop as soon as what is under way is answered."""
