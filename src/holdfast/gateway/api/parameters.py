@@ -12,9 +12,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.body import read_body
-from holdfast.store import MAX_PAGE
-from holdfast.store import Store
-from holdfast.store import check_key
+from holdfast.store import MAX_PAGE, Store, check_key
 
 DEFAULT_PAGE = 50
 

@@ -15,16 +15,9 @@ from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.api.parameters import PageCursor
-from holdfast.gateway.api.parameters import TenantStore
-from holdfast.gateway.wire.access import AuditEntry
-from holdfast.gateway.wire.access import AuditPage
-from holdfast.gateway.wire.access import NewToken
-from holdfast.gateway.wire.access import TokenList
-from holdfast.gateway.wire.access import TokenMade
-from holdfast.gateway.wire.access import TokenView
-from holdfast.store.operators import Token
-from holdfast.store.operators import MAX_PAGE, OPERATOR
+from holdfast.gateway.api.parameters import PageCursor, TenantStore
+from holdfast.gateway.wire.access import AuditEntry, AuditPage, NewToken, TokenList, TokenMade, TokenView
+from holdfast.store.operators import MAX_PAGE, OPERATOR, Token
 
 _new_token = parse_into(NewToken)
 
