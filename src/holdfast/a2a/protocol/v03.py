@@ -155,7 +155,7 @@ def push_request(params: dict[str, Any]) -> PushRequest:
     return push_request_in(asked.id, asked.push_notification_config_id)
 
 
-def sent(item: Sent) -> dict[str, Any]:
+def send_result(item: Sent) -> dict[str, Any]:
     """The result of `message/send`."""
     return news(item)
 
@@ -175,7 +175,7 @@ def news(item: News) -> dict[str, Any]:
             return _documents.update(item, "artifact-update") | members
 
 
-def pushed(item: News, view: TaskView) -> dict[str, Any]:
+def push_document(item: News, view: TaskView) -> dict[str, Any]:
     """What is posted of a piece of news: the task as it then stands."""
     return task(view)
 
@@ -192,7 +192,6 @@ def push_configs(task_id: str, configs: list[PushConfig]) -> list[dict[str, Any]
 
 
 def part(piece: Part) -> dict[str, Any]:
-    """A part."""
     document: dict[str, Any]
     metadata = piece.metadata
     match piece:

@@ -211,7 +211,7 @@ def part_in(asked: PartShape) -> Part:
     return FilePart(asked.raw, asked.url, asked.filename, media, asked.metadata)
 
 
-def sent(item: Sent) -> dict[str, Any]:
+def send_result(item: Sent) -> dict[str, Any]:
     """The result of `SendMessage`."""
     return news(item)
 
@@ -234,7 +234,7 @@ def news(item: News) -> dict[str, Any]:
             return {"artifactUpdate": document}
 
 
-def pushed(item: News, view: TaskView) -> dict[str, Any]:
+def push_document(item: News, view: TaskView) -> dict[str, Any]:
     """What is posted of a piece of news: the piece itself."""
     return news(item)
 
@@ -260,7 +260,6 @@ def push_configs(task_id: str, configs: list[PushConfig]) -> dict[str, Any]:
 
 
 def part(piece: Part) -> dict[str, Any]:
-    """A part."""
     members: dict[str, Any]
     match piece:
         case TextPart():

@@ -17,12 +17,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from holdfast.a2a.files.files import Files, shown, shown_task
+from holdfast.a2a.files.files import Files, item_with_files, task_with_files
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.versions import WIRES
 from holdfast.a2a.protocol.wire import News, PushConfig, PushRequest, TaskView
-from holdfast.a2a.push.push_sender import Poster
+from holdfast.a2a.push.push_sender import PushSender
 from holdfast.a2a.push.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.task_updates import changes
@@ -49,7 +49,7 @@ Posted = Callable[[bool], None]
 log = logging.getLogger("holdfast.a2a")
 
 
-class PushConfigs:
+class TaskPushConfigs:
     """Where the news of one tenant's tasks are posted; that a task is the agent's is the caller's business."""
 
     def __init__(self, store: Store, guard: UrlGuard) -> None:
@@ -128,13 +128,13 @@ class Push:
         guard: UrlGuard,
         *,
         files: Files | None = None,
-        poster: Poster | None = None,
+        sender: PushSender | None = None,
         owner: str = "",
         posted: Posted | None = None,
     ) -> None:
         self._store = store
         self._files = files
-        self._poster = poster or Poster(guard)
+        self._sender = sender or PushSender(guard)
         self._owner = owner
         self._posted = posted or (lambda _taken: None)
         self._boxes: dict[tuple[str, str | None], _Outbox] = {}
@@ -247,9 +247,9 @@ class Push:
             return
         task, news = box.waiting.popleft()
         if self._files is not None:
-            task, news = await shown_task(self._files, task), await shown(self._files, news)
-        body = strict_json.encode(WIRES[config.version].pushed(news, task))
-        taken = await self._poster.post(config, body)
+            task, news = await task_with_files(self._files, task), await item_with_files(self._files, news)
+        body = strict_json.encode(WIRES[config.version].push_document(news, task))
+        taken = await self._sender.post(config, body)
         self._posted(taken)
         if not taken:
             while len(box.waiting) > 1:

@@ -58,7 +58,7 @@ class NoAddress(RefusedUrl):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PushTarget:
     """A URL that may be posted to, and the addresses that it leads to."""
 
     scheme: str
@@ -96,7 +96,7 @@ class UrlGuard:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._lookups: dict[str, _Lookup] = {}
 
-    async def check(self, url: str) -> Target:
+    async def check(self, url: str) -> PushTarget:
         """Where a URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
         split = _split(url)
         host, port = (split.hostname or "").removesuffix("."), split.port or PORTS[split.scheme]
@@ -104,7 +104,7 @@ class UrlGuard:
         if not self._allowed & {(host, None), (host, port)} and not all(map(is_public, addresses)):
             raise RefusedUrl(f"{host!r:.200} leads to an address that is not public")
         path = (split.path or "/") + (f"?{split.query}" if split.query else "")
-        return Target(split.scheme, host, port, path, tuple(str(address) for address in addresses))
+        return PushTarget(split.scheme, host, port, path, tuple(str(address) for address in addresses))
 
     async def _addresses(self, host: str, port: int) -> list[Address]:
         with suppress(ValueError):
