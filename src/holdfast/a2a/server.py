@@ -25,10 +25,10 @@ from holdfast.a2a.protocol.card import AgentDescription, Form, agent_card, card_
 from holdfast.a2a.protocol.rpc import CallId, RpcError
 from holdfast.a2a.protocol.versions import HEADER, A2AVersion
 from holdfast.a2a.protocol.wire import READING, News, Operation
-from holdfast.a2a.push.push import Posted
+from holdfast.a2a.push.push import PostObserver
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.agent_services import AgentServices
-from holdfast.a2a.turns.turns import Rested, Turns
+from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.core.retry import SECONDS_AT_LEAST, UNAVAILABLE
@@ -80,8 +80,8 @@ class A2AServer:
         refuse: Callable[[Request, Operation], Response | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
-        rested: Rested | None = None,
-        posted: Posted | None = None,
+        rested: TurnObserver | None = None,
+        posted: PostObserver | None = None,
     ) -> None:
         self._services = AgentServices(
             store,

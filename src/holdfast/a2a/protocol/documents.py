@@ -14,8 +14,8 @@ from holdfast.core.clock import to_iso
 Document = dict[str, Any]
 
 
-class Documents:
-    """Writes documents in the spelling of one version; with `kinds`, each says its kind."""
+class DocumentWriter:
+    """Writes in the spelling of one version; with `kinds`, each document says its kind."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from holdfast.a2a.protocol.documents import Documents, push_members, without_none
+from holdfast.a2a.protocol.documents import DocumentWriter, push_members, without_none
 from holdfast.a2a.protocol.rpc import invalid_params
 from holdfast.a2a.protocol.shapes import (
     ConfigurationShape,
@@ -168,11 +168,11 @@ def news(item: News) -> dict[str, Any]:
         case Message():
             return message(item)
         case StatusUpdate():
-            update = _documents.update(item, "status-update")
-            return update | {"status": _documents.status(item), "final": item.final}
+            update = _writer.update(item, "status-update")
+            return update | {"status": _writer.status(item), "final": item.final}
         case ArtifactUpdate():
             members = {"artifact": artifact(item.artifact), "append": item.append, "lastChunk": item.last_chunk}
-            return _documents.update(item, "artifact-update") | members
+            return _writer.update(item, "artifact-update") | members
 
 
 def push_document(item: News, view: TaskView) -> dict[str, Any]:
@@ -213,10 +213,10 @@ def part(piece: Part) -> dict[str, Any]:
     return document if metadata is None else document | {"metadata": metadata}
 
 
-_documents = Documents(
+_writer = DocumentWriter(
     part, {role: role.value for role in Role}, {state: state.value for state in TaskState}, kinds=True
 )
-task, message, artifact = _documents.task, _documents.message, _documents.artifact
+task, message, artifact = _writer.task, _writer.message, _writer.artifact
 
 
 def _part_in(asked: _Text | _Data | _File) -> Part:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.a2a.protocol.documents import Documents, push_members, without_none
+from holdfast.a2a.protocol.documents import DocumentWriter, push_members, without_none
 from holdfast.a2a.protocol.rpc import invalid_params
 from holdfast.a2a.protocol.shapes import (
     ConfigurationShape,
@@ -224,9 +224,9 @@ def news(item: News) -> dict[str, Any]:
         case Message():
             return {"message": message(item)}
         case StatusUpdate():
-            return {"statusUpdate": _documents.update(item, "statusUpdate") | {"status": _documents.status(item)}}
+            return {"statusUpdate": _writer.update(item, "statusUpdate") | {"status": _writer.status(item)}}
         case ArtifactUpdate():
-            document = _documents.update(item, "artifactUpdate") | {"artifact": artifact(item.artifact)}
+            document = _writer.update(item, "artifactUpdate") | {"artifact": artifact(item.artifact)}
             if item.append:
                 document["append"] = True
             if item.last_chunk:
@@ -271,8 +271,8 @@ def part(piece: Part) -> dict[str, Any]:
     return members | without_none({"mediaType": piece.media_type, "metadata": piece.metadata})
 
 
-_documents = Documents(part, ROLES, STATES)
-task, message, artifact = _documents.task, _documents.message, _documents.artifact
+_writer = DocumentWriter(part, ROLES, STATES)
+task, message, artifact = _writer.task, _writer.message, _writer.artifact
 
 
 def _push(asked: _Push) -> PushConfig:

@@ -43,7 +43,7 @@ MAX_SECRET = 4_096
 VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
 SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
 
-Posted = Callable[[bool], None]
+PostObserver = Callable[[bool], None]
 """Hears of every piece of news that was posted, or given up: whether it was taken."""
 
 log = logging.getLogger("holdfast.a2a")
@@ -130,7 +130,7 @@ class Push:
         files: Files | None = None,
         sender: PushSender | None = None,
         owner: str = "",
-        posted: Posted | None = None,
+        posted: PostObserver | None = None,
     ) -> None:
         self._store = store
         self._files = files

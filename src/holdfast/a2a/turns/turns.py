@@ -47,7 +47,7 @@ SECONDS_TO_RECORD = 2.0
 SECONDS_TO_POST = 2.0
 
 Result = TypeVar("Result")
-Rested = Callable[[Task, float], None]
+TurnObserver = Callable[[Task, float], None]
 """Hears of a turn that is over: its task as it was last recorded, and the seconds since it was accepted or taken up."""
 
 log = logging.getLogger("holdfast.a2a")
@@ -68,7 +68,7 @@ class Turns:
         owner: str,
         reply_seconds: float,
         ids: IdSource,
-        rested: Rested | None = None,
+        rested: TurnObserver | None = None,
     ) -> None:
         self.configs = configs
         self.files = files
