@@ -13,14 +13,14 @@ from tests.gateway.test_readers_gone import Held, until
 
 from holdfast.store import Store
 from holdfast.store.lanes.readers import THREADS
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 
 READS = {
     "ListTasks": ({}, "1.0"),
     "GetTask": ({"id": "none"}, "1.0"),
     "tasks/get": ({"id": "none"}, "0.3"),
 }
-HELD = [length for length in THREADS if length >= Length.PAGE]
+HELD = [length for length in THREADS if length >= ReadLength.PAGE]
 
 
 @asynccontextmanager
@@ -43,7 +43,7 @@ def ask(client: Client, method: str, params: object, version: str) -> socket.soc
     host, port = client.url.removeprefix("http://").split(":")
     head = f"POST /a2a HTTP/1.1\r\nHost: {host}\r\nA2A-Version: {version}\r\nContent-Type: application/json\r\n"
     made = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    made.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    made.sendall(head.encode() + f"Content-ReadLength: {len(body)}\r\n\r\n".encode() + body)
     return made
 
 

@@ -201,7 +201,7 @@ async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
     await recorded(store, hook, owner="me")
     tried: list[bytes] = []
 
-    async def broken(self: PushSender, config: Any, body: bytes) -> bool:
+    async def broken(self: PushSender, config: Any, body: bytes, tenant: str) -> bool:
         tried.append(body)
         raise InvalidInput("never")
 

@@ -25,11 +25,12 @@ from holdfast.a2a.protocol.wire import (
 )
 from holdfast.a2a.push.push import Push, TaskPushConfigs
 from holdfast.a2a.push.push_sender import TRIES, PushSender
-from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard, look_up
+from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, RefusedUrl, UrlGuard, look_up
 from holdfast.core import TaskState
 from holdfast.core.errors import TooLarge
 from holdfast.core.retry import Backoff
 from holdfast.store import NewEvent, Store
+from holdfast.store.tasks.push_configs import MAX_CONFIGS, StoredPushConfig
 
 MOST = 20
 QUICK = Backoff(0.001)
@@ -392,3 +393,44 @@ async def test_a_try_that_was_slept_through_is_none(
     push.notify(view(), status(text="one"))
     await idle(push)
     assert texts(hook) == ["one"] * (TRIES + 4)
+
+
+@pytest.mark.parametrize("asks", ["in requests", "in posts"])
+async def test_a_tenant_whose_names_hang_keeps_no_other_from_being_told(store: Store, hook: Hook, asks: str) -> None:
+    asked: list[str] = []
+
+    async def hangs(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        if host.startswith("hang"):
+            await asyncio.Event().wait()
+        return ["127.0.0.1"]
+
+    guard = UrlGuard(OPEN, resolve=hangs)
+    hostile, friendly = store.for_tenant("hostile"), store.for_tenant("friendly")
+    await begin(friendly, "t1")
+    await TaskPushConfigs(friendly, guard).set("t1", at(hook, host="hook.test"))
+    hanging, pushes = Push(hostile, guard), Push(friendly, guard, sender=PushSender(guard, backoff=QUICK))
+    requests = []
+    if asks == "in requests":
+        checks = TaskPushConfigs(hostile, guard)
+        urls = [f"http://hang{n}.test/" for n in range(2 * AT_ONCE)]
+        requests = [asyncio.create_task(checks.check(PushConfig(url))) for url in urls]
+    else:
+        for number in range(AT_ONCE):
+            task_id = f"t{number // MAX_CONFIGS}"
+            if number % MAX_CONFIGS == 0:
+                await begin(hostile, task_id)
+            url = f"http://hang{number}.test/"
+            await hostile.push_configs.put(StoredPushConfig(task_id, f"c{number}", url))
+        for number in range(AT_ONCE // MAX_CONFIGS + 1):
+            hanging.notify(view(task_id=f"t{number}"), status(task_id=f"t{number}"))
+    async with asyncio.timeout(SECONDS):
+        while sum(host.startswith("hang") for host in asked) < MOST_OF_A_TENANT:
+            await asyncio.sleep(0.01)
+    pushes.notify(view(), status())
+    await hook.came(1)
+    for request in requests:
+        request.cancel()
+    await asyncio.gather(hanging.close(), pushes.close(), *requests, return_exceptions=True)
+    for lookup in guard._lookups.values():
+        lookup.work.cancel()

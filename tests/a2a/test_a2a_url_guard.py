@@ -3,10 +3,12 @@
 import asyncio
 import ipaddress
 import socket
+from collections import Counter
 
 import pytest
 
-from holdfast.a2a.push.url_guard import AT_ONCE, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
+from holdfast.a2a.lookup_slots import Slots
+from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 
 NAMES = {
@@ -112,7 +114,7 @@ NO_URL = [
 
 async def refusal(url: str) -> RefusedUrl:
     with pytest.raises(RefusedUrl) as caught:
-        await UrlGuard(resolve=resolve).check(url)
+        await UrlGuard(resolve=resolve).check(url, "t")
     return caught.value
 
 
@@ -147,15 +149,15 @@ async def test_what_can_be_read_in_two_ways_is_refused(url: str) -> None:
     ],
 )
 async def test_a_public_url_is_posted_to_the_address_that_was_checked(url: str, host: str, at: str) -> None:
-    target = await UrlGuard(resolve=resolve).check(url)
+    target = await UrlGuard(resolve=resolve).check(url, "t")
     assert (target.host_header, target.url_at(target.addresses[0])) == (host, at)
 
 
 async def test_an_operator_can_name_hosts() -> None:
     guard = UrlGuard(["intranet.test", "127.0.0.1:8080", "[::1]:9", "Half.Test."], resolve=resolve)
     for url in ("http://intranet.test:1234/", "http://INTRANET.test./", "http://127.0.0.1:8080/", "http://[::1]:9/"):
-        await guard.check(url)
-    await guard.check("http://half.test/")
+        await guard.check(url, "t")
+    await guard.check("http://half.test/", "t")
     for url in (
         "http://127.0.0.1/",
         "http://127.0.0.1:8081/",
@@ -164,9 +166,9 @@ async def test_an_operator_can_name_hosts() -> None:
         "http://10.1.2.3/",
     ):
         with pytest.raises(RefusedUrl):
-            await guard.check(url)
+            await guard.check(url, "t")
     with pytest.raises(RefusedUrl):
-        await guard.check("http://user@intranet.test/")
+        await guard.check("http://user@intranet.test/", "t")
 
 
 @pytest.mark.parametrize("entry", ["", "http://x", "x/y", "x:y", "x:99999", "::1", "a b", "*", "x@y", "[::1", "x:"])
@@ -188,13 +190,15 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
         return ["93.184.216.34"]
 
     guard = UrlGuard(resolve=slow)
-    refusals = await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(99)), return_exceptions=True)
+    refusals = await asyncio.gather(
+        *(guard.check(f"http://n{n}.test/", "t") for n in range(99)), return_exceptions=True
+    )
     assert [type(refusal) for refusal in refusals] == [NoAddress] * 99
-    assert len(asked) == AT_ONCE
+    assert len(asked) == MOST_OF_A_TENANT
     answer.set()
     while guard._lookups:
         await asyncio.sleep(0)
-    assert (await guard.check("http://example.com/")).addresses == ("93.184.216.34",)
+    assert (await guard.check("http://example.com/", "t")).addresses == ("93.184.216.34",)
 
 
 async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,11 +215,79 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
     for _ in range(4):
         for name in ("hang1.test", "hang2.test"):
             with pytest.raises(NoAddress):
-                await guard.check(f"http://{name}/")
-    assert (await guard.check("http://other.test/")).addresses == ("93.184.216.34",)
+                await guard.check(f"http://{name}/", "t")
+    assert (await guard.check("http://other.test/", "t")).addresses == ("93.184.216.34",)
     assert asked == ["hang1.test", "hang2.test", "other.test"], "a name that hangs takes one thread, however often"
     for lookup in guard._lookups.values():
         lookup.work.cancel()
+
+
+async def test_hostile_tenants_hold_their_shares_and_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many they are, and whatever names they ask for: also those that another asks for."""
+    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.5)
+    asked: Counter[str] = Counter()
+    answer = asyncio.Event()
+
+    async def hangs(host: str, _port: int) -> list[str]:
+        asked[host.partition(".")[0]] += 1
+        if not host.startswith("friendly"):
+            await answer.wait()
+        return ["93.184.216.34"]
+
+    guard = UrlGuard(resolve=hangs)
+    names = [f"hostile{tenant}" for tenant in range(AT_ONCE)]
+    checks = [guard.check(f"http://{name}.n{n}.test/", name) for n in range(MOST_OF_A_TENANT + 1) for name in names]
+    checks += [guard.check(f"http://friendly.n{n}.test/", name) for n in range(3) for name in names]
+    hanging = [asyncio.create_task(check) for check in checks]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert asked.total() >= AT_ONCE
+    for n in range(9):
+        assert (await guard.check(f"http://friendly.n{n % 3}.test/", "friendly")).addresses == ("93.184.216.34",)
+    assert asked.total() < AT_ONCE + len(names) + 9
+    for check in hanging:
+        check.cancel()
+    await asyncio.gather(*hanging, return_exceptions=True)
+    answer.set()
+    while guard._lookups:
+        await asyncio.sleep(0)
+
+
+async def test_tenants_take_turns() -> None:
+    slots, order = Slots(3, 3), []
+
+    async def use(tenant: str) -> None:
+        async with slots.of(tenant):
+            order.append(tenant)
+            await asyncio.sleep(0)
+
+    async with slots.of("a"), slots.of("b"):
+        await asyncio.gather(*(use(tenant) for tenant in "aaabb"))
+    assert order == ["a", "a", "b", "a", "b"]
+    assert not slots._taken and not slots._waiting
+
+
+@pytest.mark.parametrize("its_turn", [False, True], ids=["while it waits", "in the moment of its turn"])
+async def test_whoever_gives_up_leaves_its_slot_to_others(its_turn: bool) -> None:
+    slots = Slots(1, 1)
+
+    async def use() -> None:
+        async with slots.of("a"):
+            raise AssertionError("it was cancelled")
+
+    async with slots.of("a"):
+        other = asyncio.create_task(use())
+        await asyncio.sleep(0)
+        if not its_turn:
+            other.cancel()
+            await asyncio.gather(other, return_exceptions=True)
+            assert not slots._waiting
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+    assert other.cancelled()
+    async with asyncio.timeout(10), slots.of("a"):
+        pass
+    assert not slots._taken and not slots._waiting
 
 
 async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +300,7 @@ async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.Monk
         return []
 
     guard = UrlGuard(resolve=hangs)
-    checks = (guard.check(f"http://hangs.test:{port}/") for port in range(1, 100))
+    checks = (guard.check(f"http://hangs.test:{port}/", "t") for port in range(1, 100))
     refusals = await asyncio.gather(*checks, return_exceptions=True)
     assert [type(refusal) for refusal in refusals] == [NoAddress] * 99
     assert asked == ["hangs.test"]
@@ -247,12 +319,12 @@ async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later(monk
         return ["93.184.216.34"]
 
     guard = UrlGuard(resolve=slow)
-    await asyncio.gather(*(guard.check(f"http://n{n}.test/") for n in range(3 * AT_ONCE)), return_exceptions=True)
+    await asyncio.gather(*(guard.check(f"http://n{n}.test/", "t") for n in range(3 * AT_ONCE)), return_exceptions=True)
     await asyncio.sleep(0)
-    assert len(guard._lookups) == AT_ONCE, "only those that have a thread"
+    assert len(guard._lookups) == MOST_OF_A_TENANT, "only those that have a thread"
     answer.set()
-    assert (await guard.check("http://other.test/")).addresses == ("93.184.216.34",)
-    assert len(asked) == AT_ONCE + 1
+    assert (await guard.check("http://other.test/", "t")).addresses == ("93.184.216.34",)
+    assert len(asked) == MOST_OF_A_TENANT + 1
 
 
 def test_public_is_what_everybody_can_reach() -> None:

@@ -15,8 +15,8 @@ import pytest
 from tests.cli.command import answer, argv, fill, run
 from tests.gateway.process import PATIENCE, environment
 
-from holdfast.cli.columns import cut, plain, width_of
 from holdfast.store import NewEvent, open_store
+from holdfast.terminal.text import width_of
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\x1b[2J\x9b31m\u202eback\u2066\x7f\x08"
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
@@ -134,9 +134,3 @@ def test_a_question_can_be_answered_with_no(tmp_path: Path) -> None:
     os.close(theirs)
     assert (process.returncode, "Delete 1 session?" in process.stderr) == (1, True)
     assert len(answer("sessions", "ls", data=tmp_path)["sessions"]) == 2
-
-
-def test_text_is_measured_in_columns() -> None:
-    assert (width_of("abc"), width_of("日本"), width_of("e\u0301")) == (3, 4, 1)
-    assert (cut("日本語", 5), cut("日本語", 6), cut("abc", 0), cut("abcd", 3)) == ("日本…", "日本語", "", "ab…")
-    assert plain("a\nb\tc\u3000d\x1be") == "a b c\u3000d\ufffde"

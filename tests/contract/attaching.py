@@ -10,7 +10,7 @@ from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.attachments.byte_buffer import PART
 from holdfast.store.attachments.sweep import sweep_step
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
 FIVE_MB = b"".join(hashlib.sha256(b"%d" % n).digest() for n in range(5 * PART // 32)) + b"end"
@@ -70,7 +70,7 @@ class Meanwhile:
             await self.first.pop(0)()
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
 

@@ -30,7 +30,7 @@ from holdfast.core.errors import (
 )
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.attachments import byte_buffer
-from holdfast.store.attachments.attachments import Attachment
+from holdfast.store.attachments.attachments import StoredAttachment
 from holdfast.store.attachments.byte_buffer import PART, spooled
 from holdfast.store.attachments.sweep import Swept
 
@@ -44,9 +44,9 @@ def no_chores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 2 * PART, len(FIVE_MB)])
 async def test_bytes_come_back_as_they_came_from_memory_and_from_a_stream(store: Store, size: int) -> None:
     data = FIVE_MB[:size]
-    assert await store.attachments.put(data) == Attachment(digest_of(data), size)
+    assert await store.attachments.put(data) == StoredAttachment(digest_of(data), size)
     streamed = await store.for_tenant("other").attachments.put(stream(data))
-    assert streamed == await store.attachments.get(digest_of(data)) == Attachment(digest_of(data), size)
+    assert streamed == await store.attachments.get(digest_of(data)) == StoredAttachment(digest_of(data), size)
     for tenant in ("default", "other"):
         assert await whole(store.for_tenant(tenant), digest_of(data)) == data
     longest = await store.attachments.workers.read(lambda tx: tx.one("SELECT max(length(bytes)) FROM attachment_parts"))

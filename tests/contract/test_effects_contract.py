@@ -19,6 +19,7 @@ from holdfast.core.errors import (
     NotFound,
     SessionGone,
 )
+from holdfast.core.event_bodies import ToolStarted, read
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
@@ -220,11 +221,12 @@ async def test_an_effect_that_an_earlier_version_started_is_still_the_same(store
     """Which did not write down what it was asked."""
     await store.effects.start("s", "one", "mail", {"to": "ada"}, shown="to ada", idempotency_key="k")
     (event,) = await store.read("s")
-    old = {name: value for name, value in event.value().items() if name != "shown"}
+    first = read(event, ToolStarted)
+    old = ToolStarted(first.call_id, first.tool, first.digest)
     await store.append("t", [NewEvent("note", {})])
 
     def write(tx: Tx) -> None:
-        prepared = store.effects.own_event("holdfast.tool_started", old, "k")
+        prepared = store.effects.own_event(old, "k")
         append(tx, "default", "t", [prepared])
         head = existing_head(tx, "default", "t")
         EFFECTS.put(tx, head.session_no, {"one": started_effect(1, old, prepared.created_at)})

@@ -11,7 +11,7 @@ from tests.support.material import numbered
 from holdfast.core.errors import SessionGone
 from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 from holdfast.store.portable import ArchiveReader
@@ -32,7 +32,7 @@ class BetweenReads:
     ) -> Any:
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         number, self.reads = self.reads, self.reads + 1
         if number == self.at:
             await self.happens()

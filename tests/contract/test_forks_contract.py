@@ -32,7 +32,7 @@ from holdfast.core.errors import (
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.lanes import lane
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.forks import COPY_EVENTS, Forks
 from holdfast.store.part import Workers
@@ -501,7 +501,7 @@ class SlowReads:
     ) -> Any:
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         await asyncio.sleep(self.seconds)
         return await self.inner.read(run, length)
 

@@ -66,7 +66,7 @@ async def test_reads_of_types_and_limits_leave_nothing_out(large: Store) -> None
 
 
 async def test_a_large_event_that_is_missing_is_missed(large: Store) -> None:
-    lane = large.lanes[0]
+    lane = large._machinery.lanes[0]
     head = await large.sessions.get("s")
     await lane.submit(lambda tx: tx.run("DELETE FROM transcript_events WHERE seq IN (?1, ?2)", 6, head.head_seq), (), 1)
     assert not (await large.stretch("s", after=3)).ended

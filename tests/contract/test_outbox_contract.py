@@ -1,13 +1,22 @@
 """The outbox: written with every change of a task that has places for its news, on every engine."""
 
+import asyncio
 from dataclasses import replace
+from typing import Any
 
+import psycopg
 from tests.support.changes import assert_verified
 from tests.support.interrupted import Twice
 
 from holdfast.core import Task
-from holdfast.store import NewEvent, Store, TaskState
+from holdfast.store import NewEvent, Store, TaskState, open_store
 from holdfast.store.tasks.push_configs import StoredPushConfig
+
+WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'"
+NOTED = """
+    INSERT INTO outbox (tenant, task_id, config_id, session_no, version, poster, tries)
+    SELECT tenant, task_id, config_id, session_no, 2, 'other', 3 FROM push_configs"""
+SETTLED = "DELETE FROM outbox WHERE version <= 2"
 
 
 async def begun(store: Store, *configs: str, task_id: str = "t") -> Task:
@@ -102,3 +111,48 @@ async def test_it_goes_with_the_session_and_is_nobody_elses(store: Store) -> Non
     assert await store.for_tenant("other").outbox.left_of_task("t", "me") == []
     await store.deletion.delete("s")
     assert await store.outbox.waiting() == []
+
+
+async def test_places_that_are_noted_and_settled_at_once_are_one_row_each_with_the_newest(store: Store) -> None:
+    task = await begun(store, "a", "b")
+    late = StoredPushConfig("t", "late", "https://example.com/")
+    for _ in range(10):
+        change = asyncio.create_task(store.tasks.update(task, TaskState.WORKING))
+        await asyncio.gather(
+            change,
+            store.push_configs.put(late, poster="one"),
+            store.push_configs.put(late, poster="two"),
+            *(store.outbox.settle("t", place, task.version) for place in ("a", "b", "late")),
+        )
+        task = change.result()
+        assert await named(store) == [("t", place, task.version) for place in ("a", "b", "late")]
+
+
+async def waits_for(other: "psycopg.Connection[Any]") -> None:
+    """Return once somebody waits for what this connection has begun."""
+    async with asyncio.timeout(20):
+        while other.execute(WAITS).fetchone() != (True,):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_place_that_another_notes_at_the_same_time_is_one_row(postgres_url: str) -> None:
+    async with await open_store(postgres_url) as store:
+        task = await begun(store, "a")
+        with psycopg.connect(postgres_url) as other:
+            other.execute(NOTED)
+            change = asyncio.create_task(store.tasks.update(task, TaskState.WORKING))
+            await waits_for(other)
+        await change
+        [item] = await store.outbox.waiting()
+        assert (item.version, item.poster, item.tries) == (2, "me", 0)
+
+
+async def test_a_place_that_another_settles_at_the_same_time_is_noted(postgres_url: str) -> None:
+    async with await open_store(postgres_url) as store:
+        task = await store.tasks.update(await begun(store, "a"), TaskState.WORKING)
+        with psycopg.connect(postgres_url) as other:
+            other.execute(SETTLED)
+            change = asyncio.create_task(store.tasks.update(task, TaskState.COMPLETED))
+            await waits_for(other)
+        await change
+        assert await named(store) == [("t", "a", 3)]

@@ -13,8 +13,8 @@ from holdfast.core import TaskState, strict_json
 from holdfast.core.errors import TooLarge
 from holdfast.store import Filter, NewEvent, Store
 from holdfast.store.engine import Tx
+from holdfast.store.log.reading import PAGE_BYTES
 from holdfast.store.memory.memories import MAX_VALUE
-from holdfast.store.pages import PAGE_BYTES
 from holdfast.store.sessions.agents import MAX_REPORT
 from holdfast.store.sessions.checkpoints import MAX_LABEL
 from holdfast.store.sessions.goals import MAX_DESCRIPTION

@@ -19,16 +19,15 @@ from holdfast.store import Store, open_store
 from holdfast.store import store as store_module
 from holdfast.store.engine import Tx
 from holdfast.store.lanes import shares
-from holdfast.store.lanes.callers import reading_for
 from holdfast.store.lanes.readers import THREADS
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength, reading_for
 from holdfast.store.postgres import connection as postgres_connection
 from holdfast.store.postgres import database as postgres_database
 from holdfast.store.postgres import transaction as postgres_transaction
 from holdfast.store.sqlite import transaction as sqlite_transaction
 
 PATIENCE = 30.0
-LONG_THREADS = THREADS.count(Length.LONG)
+LONG_THREADS = THREADS.count(ReadLength.LONG)
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n WHERE x = ?1",
     "postgresql": "SELECT pg_sleep(600) WHERE ?1 <> ''",
@@ -55,7 +54,7 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-def read(store: Store, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Awaitable[Any]:
+def read(store: Store, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Awaitable[Any]:
     return store.sessions.workers.read(run, length)
 
 
@@ -84,7 +83,7 @@ def held() -> Iterator[Held]:
         made.let_go.set()
 
 
-async def as_caller(caller: str, store: Store, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+async def as_caller(caller: str, store: Store, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
     with reading_for(caller):
         return await read(store, run, length)
 
@@ -182,8 +181,10 @@ async def test_short_reads_are_answered_while_long_ones_have_all_their_threads(s
 
 async def test_a_look_does_not_wait_for_pages_either(store: Store) -> None:
     with held() as holding:
-        number = sum(most >= Length.PAGE for most in THREADS)
-        pages = [asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, Length.PAGE)) for n in range(number)]
+        number = sum(most >= ReadLength.PAGE for most in THREADS)
+        pages = [
+            asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, ReadLength.PAGE)) for n in range(number)
+        ]
         await until(lambda: holding.begun == number)
         async with asyncio.timeout(PATIENCE):
             assert not await store.tokens.any()

@@ -9,7 +9,7 @@ import pytest
 from holdfast.core import NewEvent
 from holdfast.store import Store
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 from holdfast.store.text.search import LARGE, PAGE_BYTES, SMALL, Search
 from holdfast.store.text.tokenizer import MAX_READ
@@ -51,7 +51,7 @@ class Scales:
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(lambda tx: self._weighed(run, tx, self.reads), length)
 
     def write(

@@ -15,11 +15,11 @@ from holdfast.core import State, strict_json
 from holdfast.core.errors import StaleState, TooLarge
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.projection import merge
 from holdfast.store.part import Workers
 from holdfast.store.sessions.state import IN_LANE, MAX_STATE, Documents
-from holdfast.store.sessions.state_merge import merged
+from holdfast.store.sessions.state_document import merged
 
 POINTS = "SELECT seq, document FROM state_points ORDER BY seq"
 
@@ -64,7 +64,7 @@ class LaneBytes:
 
         return await self.inner.write(count, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         def count(tx: Any) -> Any:
             counting = Counting(tx)
             done = run(counting)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from holdfast.store.attachments import sweep
 from holdfast.store.attachments.byte_buffer import PART
 from holdfast.store.attachments.sweep import DAY_MS, Swept
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
 
@@ -186,7 +186,7 @@ class Held:
 
         return await self.inner.write(held, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
 

@@ -9,7 +9,7 @@ from tests.support.changes import assert_verified
 from tests.support.material import numbered
 from tests.support.steps import rows, run
 
-from holdfast.core import types
+from holdfast.core.event_bodies import EventsErased
 from holdfast.store import NewEvent, Store
 from holdfast.store.backup.backup import back_up
 from holdfast.store.log.append import append
@@ -139,7 +139,8 @@ async def test_an_erasure_that_says_nothing_is_damage_and_not_a_defect(store: St
     """As an earlier version could import it: the session is named, and all others are backed up beside it."""
     await store.append("other", numbered(1))
     await store.append("s", numbered(1))
-    event = store.sessions.own_event(types.EVENTS_ERASED, {"reason": 7})
+    draft = store.sessions.own_draft(EventsErased)
+    event = draft._replace(payload=b'{"reason":7}')
     await store.sessions.write("s", lambda tx: append(tx, store.tenant, "s", [event]))
     assert await problem(store) == "event 2 does not say which events were erased"
     backed_up = await back_up(store, tmp_path / "backup")

@@ -2,17 +2,19 @@
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.core.test_strict_json import REFUSED
 
 from holdfast.core import large_json
-from holdfast.core.errors import InvalidJson, TooLarge
+from holdfast.core.errors import Busy, InvalidJson, TooLarge
 from holdfast.core.large_json import LargeJson
 
 ELSEWHERE = """
@@ -88,6 +90,81 @@ async def test_it_ends_when_it_has_nothing_to_do_and_comes_back(tmp_path: Path) 
         assert await checks.check(b"[1]", "a") == 2
     finally:
         checks.close()
+
+
+LONG = b'["' + b"x" * large_json.LARGE + b'"]'
+"""More than fits into a pipe."""
+PATIENCE = 60
+
+
+async def test_a_process_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes then is served, and nobody waits for ever."""
+    monkeypatch.setattr(large_json, "TAKE_SECONDS", 0.3)
+    log = tmp_path / "log"
+    checks = logged(log)
+    try:
+        assert await checks.check(b"[1]", "a") == 2
+        still = checks._process
+        assert still is not None
+        os.kill(still.pid, signal.SIGSTOP)
+        async with asyncio.timeout(PATIENCE):
+            found = await asyncio.gather(*(checks.check(LONG, owner) for owner in "ab"), checks.check(b"[1]", "c"))
+        assert found == [2, 2, 2]
+        assert (still.returncode, log.read_text()) == (-signal.SIGKILL, "begun\n" * 2)
+    finally:
+        checks.close()
+
+
+async def test_a_text_that_a_process_took_and_never_answers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be the text's fault, so it is checked neither again nor here; the next one has a process of its own."""
+    log = tmp_path / "log"
+    checks = logged(log)
+    try:
+        assert await checks.check(b"[1]", "a") == 2
+        still = checks._process
+        assert still is not None
+        os.kill(still.pid, signal.SIGSTOP)
+        monkeypatch.setattr(large_json, "ANSWER_SECONDS", 1.5)  # another process would have begun and answered by then
+        async with asyncio.timeout(PATIENCE):
+            with pytest.raises(Busy, match="could not be checked in time") as refusal:
+                await checks.check(b"[1]", "a")
+            monkeypatch.setattr(large_json, "ANSWER_SECONDS", 30.0)
+            assert await checks.check(b"[1, 2]", "b") == 3
+        assert refusal.value.details["retry_after"] > 0
+        assert (still.returncode, log.read_text()) == (-signal.SIGKILL, "begun\n" * 2)
+    finally:
+        checks.close()
+
+
+async def test_where_every_process_stands_still_a_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_json, "ANSWER_SECONDS", 0.3)
+    stops = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    checks = LargeJson((sys.executable, "-c", stops))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            with pytest.raises(Busy, match="could not be checked in time"):
+                await checks.check(LONG, "a")
+        assert checks._process is None
+    finally:
+        checks.close()
+
+
+async def test_beside_very_many_open_files_it_works_as_well(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, hard), hard))
+    log = tmp_path / "log"
+    checks = logged(log)
+    try:
+        with ExitStack() as files:
+            for _ in range(1_100):
+                files.enter_context(Path(os.devnull).open())
+            assert await checks.check(LONG, "a") == 2
+        assert log.exists(), "it was checked here"
+    finally:
+        checks.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("command", [("/nowhere/python",), ("false",)], ids=["no program", "ends at once"])

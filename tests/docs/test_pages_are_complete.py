@@ -21,6 +21,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / link).exists(), link
 
 
+def test_every_path_that_contributors_are_sent_to_exists() -> None:
+    named = set(re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert len(named) > 50
+    lost = {path for path in named if not any((base / path).exists() for base in (ROOT, ROOT / "src" / "holdfast"))}
+    assert lost == set()
+
+
 async def test_every_route_is_on_the_gateways_page(sqlite_url: str) -> None:
     page = (ROOT / "docs" / "gateway.md").read_text()
     async with await open_store(sqlite_url) as store:

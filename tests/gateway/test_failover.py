@@ -2,7 +2,9 @@
 
 import asyncio
 import itertools
+import json
 import signal
+import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,8 +17,12 @@ import pytest
 from tests.gateway.process import PATIENCE, Running, running
 from tests.support.cluster import Cluster, Node, cluster
 
-from holdfast.core.errors import EngineRefused, HoldfastError
-from holdfast.store import NewEvent, open_store
+from holdfast.core.errors import EngineRefused, HoldfastError, StoreUnavailable
+from holdfast.gateway.operations import timers
+from holdfast.gateway.operations.timers import Served, Timers
+from holdfast.store import NewEvent, Store, open_store
+from holdfast.store.backup.backup import back_up, restore
+from holdfast.store.backup.backup_process import BackupFailed, BackupJob, back_up_apart
 from holdfast.store.postgres.server import KnownServer, ServerIdentity
 
 WRITERS = 6
@@ -296,8 +302,72 @@ async def test_a_standby_alone_is_refused(servers: Cluster) -> None:
         assert "promote" in str(refused.value.hint)
 
 
-def test_only_the_newest_history_of_one_cluster_is_accepted() -> None:
-    known = KnownServer()
+@asynccontextmanager
+async def unfenced(servers: Cluster) -> AsyncIterator[tuple[Store, Node, Node]]:
+    """A store that has seen a promotion, its former primary, which is back as if nothing had been, and the new one."""
+    former = servers.primary()
+    new = servers.standby(former)
+    async with await open_store(hosts(former, new)) as store:
+        await store.append("s", [NewEvent("n", {"n": 1})])
+        await until(lambda: in_thread(lambda: new.sql("SELECT count(*) FROM transcript_events") == [(1,)]))
+        await in_thread(former.stop, "immediate")
+        await in_thread(new.promote)
+        await store.append("s", [NewEvent("n", {"n": 2})])
+        await in_thread(former.start)
+        yield store, former, new
+
+
+def events_in(backup: Path) -> int:
+    """How many events a backup has."""
+    with zipfile.ZipFile(backup) as archive:
+        tables = json.loads(archive.read("manifest.json"))["tables"]
+    return sum(table["rows"] for table in tables if table["table"] == "transcript_events")
+
+
+@pytest.mark.long
+async def test_a_backup_is_never_of_a_former_primary(servers: Cluster, tmp_path: Path) -> None:
+    async with unfenced(servers) as (store, _, new):
+        made = await back_up(store, tmp_path / "whole")
+        assert events_in(made.path) == 2
+        await in_thread(new.stop, "immediate")
+        with pytest.raises(StoreUnavailable, match="former primary"):
+            await in_thread(store.engine.copy_to, tmp_path / "copy", lambda _done, _of: None)
+
+
+@pytest.mark.long
+async def test_a_timers_backup_knows_what_the_gateway_has_seen(servers: Cluster, tmp_path: Path) -> None:
+    """Its process has seen nothing itself, and the former primary is the first host of the URL."""
+    options = Timers(backup_every_ms=60_000, backup_folder=tmp_path / "backups")
+    async with unfenced(servers) as (store, former, new):
+        url, stopping = hosts(former, new), asyncio.Event()
+        async with timers.running(options, Served(store, url, False), tmp_path, stopping) as (timer,):
+            await until(lambda: _true(timer.last_success is not None or timer.failures > 0))
+            assert timer.failure is None
+        [made] = (tmp_path / "backups").iterdir()
+        assert events_in(made) == 2
+        await in_thread(new.stop, "immediate")
+        with pytest.raises(BackupFailed, match="former primary"):
+            await back_up_apart(BackupJob(url, tmp_path / "apart", store.engine.seen()), asyncio.Event())
+    assert [path.name for path in tmp_path.iterdir()] == ["backups"]
+
+
+@pytest.mark.long
+async def test_a_standby_is_neither_backed_up_nor_restored_into(servers: Cluster, tmp_path: Path) -> None:
+    primary = servers.primary()
+    async with await open_store(primary.url()) as store:
+        await back_up(store, tmp_path / "backup")
+        standby = servers.standby(primary)
+        await in_thread(primary.stop, "immediate")
+        with pytest.raises(StoreUnavailable, match="standby"):
+            await restore(tmp_path / "backup", standby.url())
+        with pytest.raises(BackupFailed, match="standby"):
+            await back_up_apart(BackupJob(standby.url(), tmp_path / "apart"), asyncio.Event())
+    assert [path.name for path in tmp_path.iterdir()] == ["backup"]
+
+
+@pytest.mark.parametrize("seen", [None, ("a", 1)], ids=["nothing was seen", "another process has seen it"])
+def test_only_the_newest_history_of_one_cluster_is_accepted(seen: tuple[str, int] | None) -> None:
+    known = KnownServer(seen)
     for timeline in (1, 1, 3):
         known.accept(ServerIdentity("a", timeline))
     for other in (ServerIdentity("a", 2), ServerIdentity("b", 9)):

@@ -1,6 +1,7 @@
 """What a tenant once did to others, or to itself, with one request: each is refused now, by name."""
 
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import httpx2
 import pytest
@@ -69,8 +70,9 @@ async def test_a_body_of_very_many_objects_is_refused_before_it_is_parsed(client
     assert (answer.status_code, answer.json()["limit"]) == (413, MAX_COUNT)
 
 
-async def test_only_so_many_exports_are_under_way(store: Store) -> None:
-    """Each holds large events, whether its client takes them or not."""
+@asynccontextmanager
+async def exporting(store: Store) -> AsyncIterator[tuple[Gateway, httpx2.AsyncClient, AsyncExitStack]]:
+    """A gateway, a client of the store's tenant, and the exports of clients that take nothing."""
     await store.append("s", [NewEvent("note", {"text": "x"})])
     gateway = Gateway(store)
     transport = httpx2.ASGITransport(create_app(store, gateway=gateway))
@@ -78,16 +80,41 @@ async def test_only_so_many_exports_are_under_way(store: Store) -> None:
         httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client,
         AsyncExitStack() as deaf,
     ):
+        yield gateway, client, deaf
+    assert not gateway.exports
+
+
+async def begin(gateway: Gateway, deaf: AsyncExitStack, tenant: str) -> None:
+    """One more export that nobody takes."""
+    made = counted(gateway, tenant, archive_bytes(gateway.store, None))
+    await anext(await deaf.enter_async_context(aclosing(made)))
+
+
+async def test_only_so_many_exports_are_under_way(store: Store) -> None:
+    """Each holds large events, whether its client takes them or not."""
+    async with exporting(store) as (gateway, client, deaf):
         for number in range(MOST_EXPORTS):
-            whose = store.tenant if number < MOST_OF_A_TENANT else "other"
-            export = await deaf.enter_async_context(aclosing(counted(gateway, whose, archive_bytes(store, None))))
-            await anext(export)
-            if number < MOST_OF_A_TENANT - 1:
-                assert (await client.get("/api/export")).status_code == 200
-            elif number < MOST_EXPORTS - 1:
-                assert (await client.get("/api/export")).status_code == 503, "one tenant never has them all"
+            assert (await client.get("/api/export")).status_code == 200
+            await begin(gateway, deaf, f"tenant {number}")
         answer = await client.get("/api/export")
         assert (answer.status_code, answer.json()["code"]) == (503, "busy")
         await deaf.aclose()
         assert (await client.get("/api/export")).status_code == 200
-    assert not gateway.exports
+
+
+async def test_one_tenant_never_has_all_exports(store: Store) -> None:
+    async with exporting(store) as (gateway, client, deaf):
+        for _ in range(MOST_OF_A_TENANT):
+            assert (await client.get("/api/export")).status_code == 200
+            await begin(gateway, deaf, store.tenant)
+        answer = await client.get("/api/export")
+        assert (answer.status_code, answer.json()["code"]) == (503, "busy")
+        await deaf.aclose()
+        assert (await client.get("/api/export")).status_code == 200
+
+
+async def test_beside_a_tenant_with_all_that_it_may_have_another_finds_an_export(store: Store) -> None:
+    async with exporting(store) as (gateway, client, deaf):
+        for _ in range(MOST_OF_A_TENANT):
+            await begin(gateway, deaf, "hostile")
+        assert (await client.get("/api/export")).status_code == 200

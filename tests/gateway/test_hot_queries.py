@@ -18,10 +18,8 @@ from holdfast.gateway.api.answers import Answer
 from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.app import create_app
 from holdfast.gateway.gateway import Gateway
-from holdfast.store import Filter, NewEvent, Policy, Store, open_store
-from holdfast.store.engine import Tx
+from holdfast.store import NewEvent, Policy, Store, StoreSnapshot, open_store
 from holdfast.store.portable import ArchiveWriter
-from holdfast.store.sessions.sessions import page
 
 HOT = ("/api/query/recent", "/api/query/stats", "/api/state/s")
 
@@ -181,18 +179,18 @@ async def test_whoever_was_answered_finds_it(client: httpx2.AsyncClient, store: 
     assert (stats["sessions"], stats["events"]) == (48, 90)
 
 
-def names(tx: Tx) -> Answer:
-    return Answer(" ".join(sorted(each.session_id for each in page(tx, "default", Filter()).sessions)).encode())
+def names(snapshot: StoreSnapshot) -> Answer:
+    return Answer(" ".join(sorted(each.session_id for each in snapshot.newest_sessions().sessions)).encode())
 
 
 async def test_those_who_ask_at_the_same_time_share_one_read(store: Store) -> None:
     looks = 0
     gate = threading.Event()
 
-    def look(tx: Tx) -> Answer:
+    def look(snapshot: StoreSnapshot) -> Answer:
         nonlocal looks
         looks += 1
-        found = names(tx)
+        found = names(snapshot)
         gate.wait(PATIENCE)
         return found
 
@@ -208,8 +206,8 @@ async def test_those_who_ask_at_the_same_time_share_one_read(store: Store) -> No
 async def test_a_read_that_began_before_a_write_is_not_shared_after_it(store: Store) -> None:
     began, gate = threading.Event(), threading.Event()
 
-    def slow(tx: Tx) -> Answer:
-        found = names(tx)
+    def slow(snapshot: StoreSnapshot) -> Answer:
+        found = names(snapshot)
         began.set()
         gate.wait(PATIENCE)
         return found
@@ -248,7 +246,7 @@ async def test_what_is_kept_is_bounded_and_the_oldest_goes_first(store: Store) -
 async def test_a_failure_is_told_to_all_and_not_kept(store: Store) -> None:
     cache = Cache()
 
-    def fail(_: Tx) -> Answer:
+    def fail(_: StoreSnapshot) -> Answer:
         raise NotFound("not there")
 
     asked = [cache.answer(store, ("k",), fail) for _ in range(5)]
@@ -260,7 +258,7 @@ async def test_one_that_stops_waiting_takes_nothing_from_the_others(store: Store
     cache = Cache()
     gate = threading.Event()
 
-    def look(_: Tx) -> Answer:
+    def look(_: StoreSnapshot) -> Answer:
         gate.wait(PATIENCE)
         return Answer(b"there")
 

@@ -88,6 +88,13 @@ def test_a_line_is_one_line_and_bounded_whatever_it_says() -> None:
     assert "\x1b" not in people.split("\n")[0]
 
 
+def test_what_people_are_warned_of_never_drives_their_terminal() -> None:
+    hostile = "\x1b[2J\x9b31m\u202eback\x07"
+    people = Plain().format(record(hostile, error=raised(f"{hostile}\nlast line")))
+    assert [char for char in people if not char.isprintable() and char != "\n"] == []
+    assert people.endswith("\\x07\nlast line")
+
+
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
     for before in range(LONGEST - 300, LONGEST + 3_000, 50):
         assert SECRET[:6] not in shortened("x" * before + f" postgresql://ada:{SECRET * 20}@db" + "y" * 10_000)

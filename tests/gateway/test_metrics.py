@@ -16,7 +16,7 @@ from holdfast import __version__
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.app import create_app
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.feed.hub import Cursor, Hub, Page
+from holdfast.store.feed.hub import Cursor, FeedPage, Hub
 
 
 async def metrics(client: httpx2.AsyncClient) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -168,10 +168,10 @@ def test_a_gateway_that_nobody_measures_does_not_load_what_measures() -> None:
 async def test_a_feed_that_cannot_read_the_store_is_behind_until_it_can() -> None:
     away = True
 
-    async def page(_cursor: Cursor, _snapshot: str | None) -> Page:
+    async def page(_cursor: Cursor, _snapshot: str | None) -> FeedPage:
         if away:
             raise StoreUnavailable("the database is away")
-        return Page([], True)
+        return FeedPage([], True)
 
     async def end() -> Cursor:
         return Cursor("", 0, 0)

@@ -7,6 +7,8 @@ import httpx2
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from holdfast.core.event_bodies import BODIES
+
 OPEN = {"/openapi.json", "/docs"}
 
 
@@ -79,3 +81,12 @@ def test_every_parameter_of_a_path_is_described(app: FastAPI) -> None:
 
 async def test_it_is_served(client: httpx2.AsyncClient, app: FastAPI) -> None:
     assert (await client.get("/openapi.json")).json() == json.loads(json.dumps(app.openapi()))
+
+
+def test_what_the_stores_own_events_say_is_described(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    for kind, body in BODIES.items():
+        found = schemas[f"{body.__name__}Body"]
+        assert found["description"].startswith(f"`{kind}`: ")
+        assert set(found["properties"]) == set(body.__struct_encode_fields__)
+    assert {"$ref": "#/components/schemas/GoalUpdatedBody"} in schemas["Message"]["properties"]["data"]["anyOf"]

@@ -21,10 +21,10 @@ from holdfast.store import Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.lanes import shares
 from holdfast.store.lanes.readers import THREADS
-from holdfast.store.lanes.shares import Length
-from holdfast.store.text.search import Found, Search
+from holdfast.store.lanes.shares import ReadLength
+from holdfast.store.text.search import HitPage, Search
 
-LONG_THREADS = THREADS.count(Length.LONG)
+LONG_THREADS = THREADS.count(ReadLength.LONG)
 ATTACKS = 60
 
 
@@ -81,7 +81,7 @@ def counted_searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     made: list[str] = []
     page = Search._page
 
-    def counted(self: Search, tx: Tx, *rest: object) -> Found:
+    def counted(self: Search, tx: Tx, *rest: object) -> HitPage:
         made.append(self.tenant)
         return page(self, tx, *rest)  # type: ignore[arg-type]
 
@@ -93,7 +93,7 @@ def ask(url: str, path: str, token: str, body: bytes = b"") -> socket.socket:
     """A connection on which a request was sent, and nothing is taken."""
     host, port = url.removeprefix("http://").split(":")
     made = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    length = f"Content-Length: {len(body)}\r\n" if body else ""
+    length = f"Content-ReadLength: {len(body)}\r\n" if body else ""
     head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{length}\r\n"
     made.sendall(head.encode() + body)
     return made
@@ -174,7 +174,7 @@ async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
     readers = store._machinery.readers
     await store.append("s", [NewEvent("t", {})])
     body = b'{"sessionId": "copy"}'
-    head = f"POST /api/sessions/s/fork HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /api/sessions/s/fork HTTP/1.1\r\nHost: localhost\r\nContent-ReadLength: {len(body)}\r\n\r\n"
     async with serving(store, gateway) as url:
         async with long_threads_held(store):
             host, port = url.removeprefix("http://").split(":")

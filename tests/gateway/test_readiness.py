@@ -13,11 +13,10 @@ from tests.support.disks import small_disk
 
 from holdfast.gateway.operations import readiness
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.operators.write_check import prove_writable
 
 
 def commits(store: Store) -> int:
-    return sum(lane.commits for lane in store.lanes)
+    return store.commits
 
 
 async def test_it_says_all_that_an_operator_needs(client: httpx2.AsyncClient) -> None:
@@ -48,10 +47,9 @@ async def test_a_write_that_somebody_made_is_proof_enough(client: httpx2.AsyncCl
 
 
 async def test_asking_makes_nothing_grow(store: Store) -> None:
-    workers = store.sessions.workers
     for _ in range(20):
-        await prove_writable(workers)
-    assert await workers.read(lambda tx: tx.one("SELECT count(*) FROM holders")) == (1,)
+        await store.check_writable()
+    assert await store.sessions.workers.read(lambda tx: tx.one("SELECT count(*) FROM holders")) == (1,)
     assert (await store.feed.now()).endswith(".0.0")
 
 

@@ -21,7 +21,7 @@ from holdfast.gateway.operations.backups import Backups
 from holdfast.gateway.operations.timers import Served, Timer, Timers
 from holdfast.store import NewEvent, Policy, Store, open_store
 from holdfast.store.backup.backup import damaged_sessions, restore
-from holdfast.store.backup.backup_process import BackupFailed, Order, back_up_apart
+from holdfast.store.backup.backup_process import BackupFailed, BackupJob, back_up_apart
 
 DAY = 86_400_000
 QUICK = 100
@@ -304,10 +304,10 @@ async def test_waiting_between_failures_grows_to_an_end(sqlite_url: str) -> None
 async def test_a_backup_apart_that_fails_says_why(sqlite_url: str, tmp_path: Path) -> None:
     async with await open_store(sqlite_url) as store:
         await fill(store, "a")
-        made = await back_up_apart(Order(sqlite_url, tmp_path / "copy"), asyncio.Event())
+        made = await back_up_apart(BackupJob(sqlite_url, tmp_path / "copy"), asyncio.Event())
         assert (made.path, made.sessions, made.size_bytes) == (tmp_path / "copy", 1, (tmp_path / "copy").stat().st_size)
         with pytest.raises(BackupFailed, match="exists already") as refusal:
-            await back_up_apart(Order(sqlite_url, tmp_path / "copy"), asyncio.Event())
+            await back_up_apart(BackupJob(sqlite_url, tmp_path / "copy"), asyncio.Event())
         assert refusal.value.details == {"reason": "invalid_input"}
     assert sorted(path.name for path in tmp_path.iterdir() if "copy" in path.name) == ["copy"]
 

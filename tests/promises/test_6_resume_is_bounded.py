@@ -8,9 +8,9 @@ import pytest
 from tests.support.counting import cost_of, steps_of
 
 from holdfast.core.errors import InvalidInput
-from holdfast.store import NewEvent, Store, open_store, pages
+from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.log import rows
+from holdfast.store.log import reading, rows
 from holdfast.store.sessions.resume import resume
 
 SHORT, LONG = 1_000, 20_000
@@ -133,6 +133,6 @@ async def test_what_is_open_is_bounded_and_how_much_more_there_is_is_said(
     monkeypatch.setattr(rows, "MOST_CHILDREN", 1_000)
     found = await store.resume("s")
     assert (len(found.goals), found.goals_omitted, found.agents_omitted, found.effects_omitted) == (5, 0, 0, 0)
-    monkeypatch.setattr(pages, "PAGE_BYTES", 200)
+    monkeypatch.setattr(reading, "PAGE_BYTES", 200)
     found = await store.resume("s")
     assert 0 < len(found.goals) < 5 == len(found.goals) + found.goals_omitted

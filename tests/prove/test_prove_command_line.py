@@ -167,6 +167,12 @@ def test_a_wrong_option_is_refused_with_a_hint(arguments: tuple[str, ...], said:
     assert not (tmp_path / "none").exists()
 
 
+def test_a_refusal_never_drives_the_terminal(tmp_path: Path) -> None:
+    proved = prove("--only", "\x1b[2J\x9b31m", artifacts=tmp_path)
+    assert "there is no proof named" in proved.stderr
+    assert [char for char in proved.stderr if not char.isprintable() and char != "\n"] == []
+
+
 def test_the_list_names_every_proof_and_every_broken_target(tmp_path: Path) -> None:
     listed = prove("--list", artifacts=tmp_path, columns=60)
     assert listed.exit_code == 0

@@ -12,7 +12,7 @@ import pytest
 from tests.prove.prover import DEAD_PROXY, command, prove
 
 from holdfast.prove.view.live import View
-from holdfast.prove.view.terminal import printable
+from holdfast.terminal.text import escaped
 
 NAMES = ["name", "isolation", "crash"]
 CURSOR = re.compile(r"\x1b\[(\d*)([A-Za-z])")
@@ -172,7 +172,7 @@ def test_the_lines_fit_any_terminal(monkeypatch: pytest.MonkeyPatch, columns: in
 
 
 def test_control_characters_of_a_target_do_not_reach_the_terminal() -> None:
-    assert printable("\x1b[2Kproven\r\n“é”") == "\\x1b[2Kproven\\r\\n“é”"
+    assert escaped("\x1b[2Kproven\r\n“é”") == "\\x1b[2Kproven\\r\\n“é”"
 
 
 @pytest.mark.parametrize("columns", [100, 44])

@@ -205,3 +205,20 @@ async def test_a_port_that_another_program_takes_is_never_the_target(tmp_path: P
             await starting
     assert "--port" in str(refusal.value.hint)
     assert not target.running
+
+
+EVERYWHERE = DEAF.replace("127.0.0.1", "0.0.0.0")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux says who listens")
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="NOT RUN: there is no IPv6 here")
+@pytest.mark.parametrize("text", [DEAF, EVERYWHERE], ids=["127.0.0.1", "0.0.0.0"])
+async def test_a_listener_for_ipv6_alone_is_no_stranger(tmp_path: Path, text: str) -> None:
+    """Another program has the same port of IPv6, and gets none of the requests."""
+    port = free_port()
+    with socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=False):
+        launch = Launch("script", (sys.executable, "-c", text, str(port)), port, ("/",), None)
+        target = ProcessTarget(launch, tmp_path, start_seconds=20, grace_seconds=0.2)
+        await target.start()
+        assert target.running
+        await target.stop()

@@ -1,30 +1,11 @@
-"""Tables that fit any terminal and lose nothing, and a line of progress for those who can see one."""
+"""What is said of a run when it is over."""
 
 import io
 from pathlib import Path
 
 from tests.prove.folders import outcome, summary
 
-from holdfast.prove.view.terminal import Progress, layers, plain_table, show
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_long_reason_is_folded_under_itself() -> None:
-    lines = plain_table(("proof", "verdict", "reason"), [("name", "proven", "word " * 12)], 50)
-    assert len(lines) > 2
-    assert {line.index("word") for line in lines[1:]} == {lines[0].index("reason")}
-
-
-def test_a_reason_that_has_no_room_beside_goes_below_and_is_whole() -> None:
-    words = "word " * 12
-    lines = plain_table(("proof", "verdict", "reason"), [("a-long-name", "inconclusive", words)], 30)
-    assert max(map(len, lines)) <= 30
-    assert lines[2] == "a-long-name  inconclusive"
-    assert " ".join(lines[3:]).split() == words.split()
+from holdfast.prove.view.terminal import layers, show
 
 
 def test_the_layers_say_where_it_broke_only_if_one_did() -> None:
@@ -72,13 +53,3 @@ def test_who_wants_to_try_a_command_is_told_how_to_keep_the_target() -> None:
         shown = io.StringIO()
         show(summary(wrong, **more), Path("page"), shown)
         assert ("run again with --keep-running" in shown.getvalue()) is told
-
-
-def test_progress_is_shown_on_a_terminal_and_nowhere_else() -> None:
-    terminal, file = Terminal(), io.StringIO()
-    for stream in (terminal, file):
-        progress = Progress(stream)
-        progress.step("crash", "start again")
-        progress.clear()
-    assert "crash: start again" in terminal.getvalue()
-    assert file.getvalue() == ""

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from holdfast.core import HoldfastError
-from holdfast.core.confined import folder
+from holdfast.core.confined_files import folder
 from holdfast.runtime.file_tools import FILE_TOOLS
 from holdfast.runtime.workspace import MAX_BYTES
 
@@ -118,7 +118,7 @@ def test_a_link_that_appears_after_the_look_is_not_followed(workspace: Path, mon
         (workspace / "folder").symlink_to(outside)
         return folder(root, names, **more)
 
-    monkeypatch.setattr("holdfast.core.confined.folder", swap)
+    monkeypatch.setattr("holdfast.core.confined_files.folder", swap)
     assert use(workspace, "write", file_path="folder/a.txt", content="x").startswith("error: ")
     assert list(outside.iterdir()) == []
 

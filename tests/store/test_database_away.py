@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
@@ -18,6 +19,7 @@ from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.postgres import watch
 from holdfast.store.postgres.database import DEFAULTS, Database, addresses_of
+from holdfast.store.postgres.watch import WatchedConnection
 
 
 @pytest.fixture
@@ -202,3 +204,29 @@ async def test_a_server_that_lets_nobody_in_has_not_vanished(postgres_url: str) 
             admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
     assert found == (7,)
     database.let_go()
+
+
+async def test_a_connection_that_others_can_see_has_its_identity(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer timeline is found by one connection in the very moment in which another begins to count."""
+    database = Database(postgres_url)
+    with await asyncio.to_thread(database.connect) as before:
+        identity = before.identity
+    database._known.identity = identity._replace(timeline=identity.timeline - 1)
+    others: list[WatchedConnection] = []
+
+    def count(connection: WatchedConnection, number: int) -> None:
+        connection.__dict__["number"] = number
+        if not others:
+            others.append(connection)
+            with ThreadPoolExecutor(1) as thread:
+                others.append(thread.submit(database.connect).result())
+
+    counted = property(lambda connection: connection.__dict__.get("number", 0), count)
+    monkeypatch.setattr(WatchedConnection, "backend", counted)
+    first = await asyncio.to_thread(database.connect)
+    assert others[0] is first and database._known.identity == identity
+    for connection in others:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        connection.close()

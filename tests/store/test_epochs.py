@@ -6,14 +6,20 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.contract.test_backup_hazards import bring_to
+from tests.store.test_migrations import STORE_ID
 from tests.support.clusters import Cluster, copy_database, new_cluster
 from tests.support.following import take
 from tests.support.postgres import Server
 
 from holdfast.core.errors import HistoryChanged, StoreUnavailable
 from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.feed.feed import Envelope
+from holdfast.store.feed.feed import FeedEvent
 
+BEFORE_EPOCHS = 10
+"""The schema before the one that knows them."""
+LOST_PLACE = "UPDATE search_progress SET major = 1000000000000, minor = 1000000 WHERE name = 'events' RETURNING 1"
+COPIED = "UPDATE transcript_events SET xid = '1000000000000' RETURNING 1"
 EPOCHS = "SELECT epoch FROM epochs ORDER BY epoch"
 
 
@@ -50,7 +56,7 @@ async def rest(feed: AsyncGenerator[Any]) -> list[Any]:
     values = []
     with pytest.raises(HistoryChanged):
         async for found in feed:
-            values.append((found.event if isinstance(found, Envelope) else found).value())
+            values.append((found.event if isinstance(found, FeedEvent) else found).value())
     return values
 
 
@@ -198,6 +204,33 @@ async def test_a_store_that_was_copied_before_it_knew_epochs_begins_one(postgres
         assert (await anext(store.feed.everything(now))).event.value() == "new"
         assert [await found(store, word) for word in ("old", "new")] == [{"s"}, {"t"}]
         assert ask(postgres_url, EPOCHS) == [(2,)]
+
+
+@pytest.mark.parametrize(("happened", "epochs"), [(LOST_PLACE, [(1,)]), (COPIED, [(2,)])], ids=["failover", "copy"])
+async def test_a_store_from_before_epochs_finds_everything_that_was_in_it(
+    postgres_url: str, happened: str, epochs: list[tuple[int]]
+) -> None:
+    """Its index had gone further than the log is now, or its events are ahead of what this server has given out."""
+    bring_to(postgres_url, BEFORE_EPOCHS)
+    assert ask(postgres_url, happened)
+    async with await open_store(postgres_url) as store:
+        assert [hit.seq for hit in (await store.search.find("ünïcode")).hits] == [4, 3, 2]
+        assert await found(store, "hello") == {"turns"}
+        now = await store.feed.now()
+        await say(store, "described", "later")
+        assert (await anext(store.feed.everything(now))).event.value() == "later"
+        assert await found(store, "later") == {"described"}
+        assert [event.seq for event in await take(store.feed.session("described"), 5)] == [1, 2, 3, 4, 5]
+        assert ask(postgres_url, EPOCHS) == epochs
+
+
+async def test_cursors_from_before_epochs_go_on_in_the_same_history(postgres_url: str) -> None:
+    bring_to(postgres_url, BEFORE_EPOCHS)
+    async with await open_store(postgres_url) as store:
+        entries = await take(store.feed.everything(f"{STORE_ID}.0.0"), 9)
+        by_session = {(entry.session_id, entry.event.seq) for entry in entries}
+        ends = {"described": 4, "with-state": 2, "turns": 3}
+        assert by_session == {(name, seq) for name, end in ends.items() for seq in range(1, end + 1)}
 
 
 async def test_the_ends_of_the_order_are_found_by_the_index(postgres_url: str) -> None:

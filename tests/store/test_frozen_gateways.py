@@ -17,7 +17,7 @@ from tests.support.material import numbered, values
 from holdfast.core.errors import OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store, open_store
 from holdfast.store.lanes import lane
-from holdfast.store.postgres import connection, frozen
+from holdfast.store.postgres import connection, frozen_clients
 
 PATIENCE = 0.3
 REFUSED = (StoreUnavailable.__name__, OutcomeUnknown.__name__)
@@ -25,7 +25,7 @@ REFUSED = (StoreUnavailable.__name__, OutcomeUnknown.__name__)
 
 @pytest.fixture(autouse=True)
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frozen, "FROZEN_SECONDS", PATIENCE)
+    monkeypatch.setattr(frozen_clients, "FROZEN_SECONDS", PATIENCE)
     monkeypatch.setattr(connection, "LOCK_WAIT", "1s")
 
 
@@ -110,9 +110,9 @@ async def test_another_programs_transaction_is_left_alone(postgres_url: str) -> 
         with psycopg.connect(postgres_url, application_name="another") as other:
             other.execute("SELECT pg_advisory_xact_lock(1)")
             await asyncio.sleep(2 * PATIENCE)
-            assert list(await store.sessions.workers.write(frozen.end_frozen, ())) == []
+            assert list(await store.sessions.workers.write(frozen_clients.end_frozen, ())) == []
             assert other.execute("SELECT 1").fetchone() == (1,)
         with suppress(psycopg.OperationalError), psycopg.connect(postgres_url, application_name="holdfast") as ours:
             ours.execute("SELECT pg_advisory_xact_lock(1)")
             await asyncio.sleep(2 * PATIENCE)
-            assert list(await store.sessions.workers.write(frozen.end_frozen, ())) == [(True,)]
+            assert list(await store.sessions.workers.write(frozen_clients.end_frozen, ())) == [(True,)]

@@ -14,7 +14,7 @@ from tests.support.opening import store_with
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
 from holdfast.core.errors import NotFound
 from holdfast.store import Store
-from holdfast.store.engine import Recorded, Tx
+from holdfast.store.engine import RecordedEvent, Tx
 from holdfast.store.lanes import lane as lane_module
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.log.append import append
@@ -222,7 +222,7 @@ async def test_what_a_chore_appends_is_followed(store_url: str, monkeypatch: pyt
         rung: list[int] = []
         publish = store._machinery.hubs.published
 
-        def noting(recorded: list[Recorded], history: str) -> None:
+        def noting(recorded: list[RecordedEvent], history: str) -> None:
             rung.extend(entry.seq for entry in recorded)
             publish(recorded, history)
 

@@ -13,8 +13,8 @@ from holdfast.core import types
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, SessionGone
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.feed.hub import Cursor, Page
-from holdfast.store.lanes.shares import Length
+from holdfast.store.feed.hub import Cursor, FeedPage
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
 
@@ -152,7 +152,7 @@ class Watched:
     ) -> Any:
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         found = await self.inner.read(run, length)
         if not found:
             self.nothing_more.set()
@@ -199,7 +199,7 @@ async def test_what_comes_while_the_hub_begins_again_is_not_missed(
             await goes_on.wait()
             return await find()
 
-        async def read_elsewhere(cursor: Cursor, snapshot: str | None) -> Page:
+        async def read_elsewhere(cursor: Cursor, snapshot: str | None) -> FeedPage:
             monkeypatch.setattr(hub, "_page", read)
             raise HistoryChanged("the database failed over")
 
@@ -221,7 +221,7 @@ class Slow(Watched):
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     let_go: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         self.asked.set()
         await self.let_go.wait()
         return await self.inner.read(run, length)

@@ -66,7 +66,7 @@ async def together(store: Store, session_id: str, *writes: Callable[[], Awaitabl
     name = session_lock(store.tenant, session_id)
     first = asyncio.ensure_future(store.sessions.workers.write(hold, (name,)))
     await asyncio.to_thread(begun.wait, 20)
-    lane = next(lane for lane in store.lanes if lane.waiting)
+    lane = next(lane for lane in store._machinery.lanes if lane.waiting)
     tasks = [asyncio.ensure_future(write()) for write in writes]
     while lane.waiting < 1 + len(writes):
         await asyncio.sleep(0.001)
@@ -214,7 +214,7 @@ async def test_writes_of_one_lane_go_on_beside_one_that_is_tried_again(store: St
 async def test_a_server_that_is_refused_when_it_comes_back_is_tried_again(store: Store, proxy: CommitProxy) -> None:
     """For a while after a failover the old address may be a server that we refuse."""
     refused: list[int] = []
-    for lane in store.lanes:
+    for lane in store._machinery.lanes:
         writer: Any = lane._writer
 
         def connect(real: Callable[[], Any] = writer._connect) -> Any:

@@ -15,7 +15,8 @@ from holdfast.core import TaskState, strict_json
 from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import SchemaUnknown
 from holdfast.store import Filter, NewEvent, open_store
-from holdfast.store.migrations import newest, scripts, statements
+from holdfast.store.migrations import newest, scripts
+from holdfast.store.sql_script import statements
 from holdfast.store.sqlite.backup import APPLICATION_ID
 
 Run = Callable[..., list[Any]]
@@ -112,7 +113,7 @@ def make_first_store(url: str) -> None:
     number, script = scripts(engine)[0]
     assert number == 1
     with database(url) as run:
-        for statement in statements(script):
+        for statement in statements(script, engine):
             run(statement)
         for key, value in (("version", "1"), ("store_id", STORE_ID)):
             run("INSERT INTO schema_meta (key, value) VALUES (?, ?)", key, value)

@@ -15,7 +15,7 @@ from tests.support.opening import store_with
 
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 
@@ -51,7 +51,7 @@ class Weighed:
 
         return await self.inner.write(weigh, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
     def _content(self, tx: Tx) -> tuple[int, ...]:

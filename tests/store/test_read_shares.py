@@ -6,12 +6,12 @@ import pytest
 
 from holdfast.core.errors import Busy
 from holdfast.store.lanes import shares as module
-from holdfast.store.lanes.shares import Length, Read, Shares
+from holdfast.store.lanes.shares import Read, ReadLength, Shares
 
 
 def reads(tenant: str | None, caller: str | None, number: int) -> list[Read]:
     future = asyncio.get_running_loop().create_future()
-    return [Read(lambda tx: None, Length.LONG, tenant, caller, future) for _ in range(number)]
+    return [Read(lambda tx: None, ReadLength.LONG, tenant, caller, future) for _ in range(number)]
 
 
 def add(shares: Shares, *groups: tuple[str | None, str | None, int]) -> list[Read]:

@@ -18,8 +18,8 @@ from holdfast.core.errors import StorageFull
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.chores import Chore
+from holdfast.store.machinery import Machinery
 from holdfast.store.sqlite import SqliteEngine
-from holdfast.store.store import Machinery
 
 RESERVE = 512 * 1024
 

@@ -16,7 +16,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import prepare_all
 from holdfast.store.part import session_lock
-from holdfast.store.postgres import frozen
+from holdfast.store.postgres import frozen_clients
 
 KEYED = "kept"
 
@@ -24,7 +24,7 @@ KEYED = "kept"
 def stop_in_a_group(url: str, session_id: str, answers: str, patience: float) -> None:
     """Append twice in one group and stop between the two; then write down what the callers were told, and what a
     retry of the second, under its key, was told."""
-    frozen.FROZEN_SECONDS = patience
+    frozen_clients.FROZEN_SECONDS = patience
 
     async def run() -> None:
         async with await open_store(url) as store:

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.store import open_store
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
 
@@ -34,7 +34,7 @@ class Twice:
 
         return await self.inner.write(again, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
 
@@ -53,7 +53,7 @@ class Mortal:
         self.writes -= 1
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
 

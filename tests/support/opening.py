@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.store import Store
 from holdfast.store.lanes.chores import Chore
-from holdfast.store.store import Machinery
+from holdfast.store.machinery import Machinery
 from holdfast.store.urls import open_engine
 
 

@@ -10,7 +10,7 @@ from tests.support.material import numbered, said
 from holdfast.core import TaskState
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 
@@ -49,7 +49,7 @@ class Meanwhile:
             await self.happens()
         return await self.inner.write(run, locks, weight, makes_room=makes_room)
 
-    async def read(self, run: Callable[[Tx], Any], length: Length = Length.LONG) -> Any:
+    async def read(self, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Any:
         return await self.inner.read(run, length)
 
 

@@ -12,10 +12,10 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from holdfast.cli.columns import plain
-from holdfast.cli.show import as_json
+from holdfast.cli.output import as_json
 from holdfast.core import HoldfastError
 from holdfast.core.problem import problem
+from holdfast.terminal.text import one_line
 
 NOT_THERE = 1
 CANNOT = 2
@@ -90,10 +90,10 @@ def unusable(error: OSError) -> UnusableFile:
 
 def say(error: HoldfastError) -> None:
     """The error and a hint on stderr."""
-    click.echo(f"error: {plain(error.message)}", err=True)
+    click.echo(f"error: {one_line(error.message)}", err=True)
     context = click.get_current_context(silent=True)
     general = f"see `{context.command_path} --help`" if context else "see `holdfast --help`"
-    click.echo(f"hint: {plain(error.hint or general)}", err=True)
+    click.echo(f"hint: {one_line(error.hint or general)}", err=True)
 
 
 def _end(error: HoldfastError, *, in_json: bool, code: int = CANNOT) -> NoReturn:

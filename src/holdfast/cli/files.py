@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.cli.errors import Refused
+from holdfast.cli.output import number
 from holdfast.cli.service import Service, at
-from holdfast.cli.show import Progress, number
 from holdfast.core import Session, State
 from holdfast.core.clock import from_iso
-from holdfast.store.portable import FolderWriter
-from holdfast.store.portable.lines import decode_event
+from holdfast.store.portable import FolderWriter, decode_event
+from holdfast.terminal.progress import ProgressLine
 
 PAGE = 1_000
 
 
 async def export_files(
-    service: Service, root: Path, session_ids: Sequence[str], progress: Progress, *, one_file: bool = False
+    service: Service, root: Path, session_ids: Sequence[str], progress: ProgressLine, *, one_file: bool = False
 ) -> dict[str, Any]:
     """Write each session's folder, going on after what is there; how many sessions and new events that is."""
     sessions = events = 0
@@ -29,7 +29,7 @@ async def export_files(
 
 
 async def follow_files(
-    service: Service, root: Path, session_ids: Sequence[str], progress: Progress, *, one_file: bool = False
+    service: Service, root: Path, session_ids: Sequence[str], progress: ProgressLine, *, one_file: bool = False
 ) -> None:
     """Write the folders, then what comes, for ever: from a place in the feed that was taken before the writing."""
     async with aclosing(service.follow()) as feed:

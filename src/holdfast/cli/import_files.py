@@ -19,13 +19,21 @@ from typing import Any, NamedTuple
 
 from holdfast.cli.errors import Refused, problem_of
 from holdfast.cli.service import Service, at
-from holdfast.cli.show import Progress
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Conflict, InvalidInput
-from holdfast.store.portable import SessionFolder, Skipped, is_session, read_folder, read_log, session_folders
-from holdfast.store.portable.files_layout import moment
-from holdfast.store.portable.folder_documents import described, ended
+from holdfast.store.portable import (
+    SessionFolder,
+    Skipped,
+    described,
+    ended,
+    is_session,
+    moment,
+    read_folder,
+    read_log,
+    session_folders,
+)
+from holdfast.terminal.progress import ProgressLine
 
 BATCH = 500
 CHUNK = 256 * 1024
@@ -37,7 +45,7 @@ LINES = "application/x-ndjson"
 CREATED = 201
 
 
-async def import_files(service: Service, root: Path, keep: Path, progress: Progress) -> dict[str, Any]:
+async def import_files(service: Service, root: Path, keep: Path, progress: ProgressLine) -> dict[str, Any]:
     """Import every session folder under `root`; what was done, what was refused, and where the files were kept."""
     done: dict[str, Any] = {"sessions": [], "thereBefore": [], "events": 0, "skipped": [], "refused": []}
     folders = [path for path in session_folders(root) if path.is_symlink() or is_session(path)]
@@ -144,10 +152,10 @@ async def _go_on(service: Service, folder: SessionFolder) -> int:
     here = await service.call("GET", path, limit=1)
     known = folder.metadata or {}
     about = described(known, folder.initial)
-    own = about.body.get("metadata", {})
+    own = about.body.metadata or {}
     if any(here["metadata"]["metadata"].get(name) != value for name, value in own.items()):
         await service.call("PATCH", f"{path}/metadata", body=own, key=_key(own))
-    tags = [tag for tag in about.body.get("tags", ()) if tag not in here["metadata"]["tags"]]
+    tags = [tag for tag in about.body.tags or () if tag not in here["metadata"]["tags"]]
     if tags:
         await service.call("POST", f"{path}/tags", body={"add": tags, "idempotencyKey": _key(tags)})
     if folder.state and not _has(here["state"], folder.state):

@@ -160,8 +160,8 @@ async def serving(where: Where, *, writes: bool = False, creates: bool = False) 
         async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
             yield service
         return
+    from holdfast.store import sqlite_path
     from holdfast.store.lock import holder_of
-    from holdfast.store.urls import sqlite_path
 
     path = sqlite_path(where.store_url)
     if path is None:
@@ -210,8 +210,7 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.embedded_gateway import private_folder, serving_on
-    from holdfast.store import open_store
-    from holdfast.store.store import DEFAULT_TENANT
+    from holdfast.store import DEFAULT_TENANT, open_store
 
     tenant = DEFAULT_TENANT if where.tenant is None else where.tenant
     async with await open_store(where.store_url, tenant=tenant, read_only=not writes, claim=claim) as store:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from holdfast.cli.columns import plain
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
+from holdfast.terminal.text import one_line
 
 if TYPE_CHECKING:
     from holdfast.models.simulator.app import Settings
@@ -112,7 +112,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except (OSError, UnicodeError, TypeError) as error:  # the last two are a host that is no name
         why = getattr(error, "strerror", error)
-        raise click.ClickException(f"cannot listen on {plain(host)} port {port}: {why}") from None
+        raise click.ClickException(f"cannot listen on {one_line(host)} port {port}: {why}") from None
 
 
 def _serve(listener: socket.socket, settings: "Settings") -> None:

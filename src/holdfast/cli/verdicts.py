@@ -10,6 +10,7 @@ import click
 
 from holdfast.cli.streams import steady_streams, unprinted
 from holdfast.core.errors import HoldfastError, InvalidInput
+from holdfast.terminal.text import one_line
 
 FAULT = 2
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
@@ -21,9 +22,9 @@ def end_with(proof: Callable[[], int]) -> NoReturn:
     try:
         code = proof()
     except HoldfastError as error:
-        click.echo(f"error: {error.message}", err=True)
+        click.echo(f"error: {one_line(error.message)}", err=True)
         if error.hint:
-            click.echo(f"hint: {error.hint}", err=True)
+            click.echo(f"hint: {one_line(error.hint)}", err=True)
         code = FAULT
     except KeyboardInterrupt:
         # Interrupted before the run began; from then on the run itself sees to it.

@@ -11,7 +11,7 @@ from holdfast.client.errors import (
     SpoolFull,
     SpoolUnavailable,
 )
-from holdfast.client.resumed import PastEvent, Resumed
+from holdfast.client.resume import PastEvent, ResumedSession
 
 __all__ = [
     "AgentClosed",
@@ -20,7 +20,7 @@ __all__ = [
     "HookAgentBlocking",
     "NotDelivered",
     "PastEvent",
-    "Resumed",
+    "ResumedSession",
     "ServiceAway",
     "ServiceRefused",
     "SpoolFull",

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any
 
 from holdfast.client.acting import Acting, Function
-from holdfast.client.blocking import DEFAULT_EVENTS, AgentEnd, GoalStatus, HookAgentBlocking, Priority
-from holdfast.client.resumed import Resumed
+from holdfast.client.blocking import DEFAULT_EVENTS, HookAgentBlocking
+from holdfast.client.resume import ResumedSession
 from holdfast.client.settings import DEFAULT_SPOOL_BYTES, DEFAULT_TIMEOUT
+from holdfast.core.statuses import COMPLETED, MEDIUM, PENDING, AgentEnd, GoalPriority, GoalStatus
 
 
 class HookAgent:
@@ -39,7 +40,7 @@ class HookAgent:
         return self._agent.session_id
 
     @property
-    def resumed(self) -> Resumed | None:
+    def resumed(self) -> ResumedSession | None:
         """What entering found of a session that was there; None for a new one, or if the service was away."""
         return self._agent.resumed
 
@@ -120,8 +121,8 @@ class HookAgent:
         description: str | Mapping[str, Any],
         *,
         goal_id: str | None = None,
-        status: GoalStatus = "pending",
-        priority: Priority = "medium",
+        status: GoalStatus = PENDING,
+        priority: GoalPriority = MEDIUM,
     ) -> str:
         """Add a goal; its id, which is made here if none is given, so that nobody waits for it.
 
@@ -135,7 +136,7 @@ class HookAgent:
         status: GoalStatus | None = None,
         *,
         description: str | None = None,
-        priority: Priority | None = None,
+        priority: GoalPriority | None = None,
     ) -> None:
         """Change a goal."""
         self._agent.update_goal(goal_id, status, description=description, priority=priority)
@@ -147,7 +148,7 @@ class HookAgent:
         """
         return self._agent.spawn_agent(type, task, agent_id=agent_id)
 
-    async def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = "completed") -> None:
+    async def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = COMPLETED) -> None:
         """Report a sub-agent's end."""
         self._agent.complete_agent(agent_id, result, status=status)
 
@@ -159,7 +160,7 @@ class HookAgent:
         """Log each call of a function, async or not, as an action; of its own name if none is given."""
         return self._agent.action(type)
 
-    async def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> Resumed:  # noqa: ASYNC109
+    async def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> ResumedSession:  # noqa: ASYNC109
         """The session as it is once everything logged so far is in it; NotFound if there is none."""
         return await asyncio.to_thread(self._agent.resume, limit, timeout=timeout)
 

@@ -13,26 +13,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from holdfast.client import entry, leftovers
 from holdfast.client.acting import Acting, Function, logged
 from holdfast.client.delivery import Delivery
-from holdfast.client.dictionaries import Appended, action_in, agent_in, goal_in, response_in
-from holdfast.client.entry import Entry
+from holdfast.client.dictionaries import EventFields, action_in, agent_in, goal_in, response_in
+from holdfast.client.entry import SpoolEntry
 from holdfast.client.errors import AgentClosed, ServiceAway
 from holdfast.client.refusals import Refusals
-from holdfast.client.resumed import Resumed
+from holdfast.client.resume import ResumedSession
 from holdfast.client.service import Service
 from holdfast.client.settings import DEFAULT_SPOOL_BYTES, DEFAULT_TIMEOUT, Settings
 from holdfast.client.spool import Spool
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds, types
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput, NotFound
-
-GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
-Priority = Literal["low", "medium", "high"]
-AgentEnd = Literal["completed", "failed"]
+from holdfast.core.statuses import COMPLETED, MEDIUM, PENDING, AgentEnd, GoalPriority, GoalStatus
 
 DEFAULT_EVENTS = 200
 SHORTEST_WAIT = 0.5
@@ -70,7 +67,7 @@ class HookAgentBlocking:
         """The delivery, once it is begun: whoever is first puts it there, and there it stays."""
         self._closed = False
         self._pid = os.getpid()
-        self.resumed: Resumed | None = None
+        self.resumed: ResumedSession | None = None
         """What entering found of a session that was there; None for a new one, or if the service was away."""
         if not self._settings.known:
             log.warning("this is session %s; set SESSION_ID to go on with it", self.session_id)
@@ -164,7 +161,7 @@ class HookAgentBlocking:
 
         One mapping, `{"type": …, "details": …}`, does as well; without `details`, its other members are the details.
         """
-        given = Appended(type, details, {})
+        given = EventFields(type, details, {})
         if isinstance(type, Mapping):
             _check_alone(details, timestamp, parent_id)
             given = action_in(type)
@@ -193,8 +190,8 @@ class HookAgentBlocking:
         description: str | Mapping[str, Any],
         *,
         goal_id: str | None = None,
-        status: GoalStatus = "pending",
-        priority: Priority = "medium",
+        status: GoalStatus = PENDING,
+        priority: GoalPriority = MEDIUM,
     ) -> str:
         """Add a goal; its id, which is made here if none is given, so that nobody waits for it.
 
@@ -222,7 +219,7 @@ class HookAgentBlocking:
         status: GoalStatus | None = None,
         *,
         description: str | None = None,
-        priority: Priority | None = None,
+        priority: GoalPriority | None = None,
     ) -> None:
         """Change a goal."""
         asked = {"status": status, "description": description, "priority": priority}
@@ -244,7 +241,7 @@ class HookAgentBlocking:
         self._accept(entry.new_agent(self.session_id, key, name, given["type"], given["task"], spawned_at=spawned_at))
         return name
 
-    def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = "completed") -> None:
+    def complete_agent(self, agent_id: str, result: Any = None, *, status: AgentEnd = COMPLETED) -> None:
         """Report a sub-agent's end."""
         self._accept(entry.agent_end(self.session_id, self._ids(), agent_id, status=status, result=result))
 
@@ -256,7 +253,7 @@ class HookAgentBlocking:
         """Log each call of a function, async or not, as an action; of its own name if none is given."""
         return lambda function: logged(function, lambda: self.acting(type or function.__qualname__))
 
-    def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> Resumed:
+    def resume(self, limit: int = DEFAULT_EVENTS, *, timeout: float | None = None) -> ResumedSession:
         """The session as it is once everything logged so far is in it; NotFound if there is none."""
         self._running().drain(self._settings.timeout if timeout is None else timeout)
         return self._ask_to_resume(limit, self._settings.timeout)
@@ -274,7 +271,7 @@ class HookAgentBlocking:
             self._delivery.stop(self._settings.timeout if timeout is None else timeout)
         atexit.unregister(self.close)
 
-    def _accept(self, made: Entry) -> None:
+    def _accept(self, made: SpoolEntry) -> None:
         self._running().accept(entry.to_line(made))
 
     @property
@@ -309,10 +306,10 @@ class HookAgentBlocking:
         if self._pid != os.getpid():
             raise AgentClosed(f"the agent belongs to process {self._pid}, and this one was forked from it")
 
-    def _ask_to_resume(self, limit: int, timeout: float) -> Resumed:
+    def _ask_to_resume(self, limit: int, timeout: float) -> ResumedSession:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"limit must be a number of events, not {limit!r:.80}")
-        return Resumed.of(self._service.get(f"/api/sessions/{self.session_id}/resume", timeout, limit=limit))
+        return ResumedSession.of(self._service.get(f"/api/sessions/{self.session_id}/resume", timeout, limit=limit))
 
     def _when(self, timestamp: str | int | None) -> int:
         if timestamp is None:

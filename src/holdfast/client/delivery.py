@@ -20,11 +20,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from holdfast.client import leftovers
-from holdfast.client.entry import Entry, from_line
+from holdfast.client.entry import SpoolEntry, from_line
 from holdfast.client.errors import AgentClosed, EntriesRefused, NotDelivered, SpoolFull
 from holdfast.client.leftovers import Leftovers
 from holdfast.client.refusals import Refusals
-from holdfast.client.segments import Line, Place
+from holdfast.client.segments import Line, SpoolPlace
 from holdfast.client.service import Acknowledged, Later, Refused, Service
 from holdfast.client.settings import Settings
 from holdfast.client.spool import Spool, Vanished
@@ -192,7 +192,7 @@ class Delivery:
         if self._wake.empty():
             self._wake.put(None)
 
-    def _is_settled(self, end: Place) -> bool:
+    def _is_settled(self, end: SpoolPlace) -> bool:
         return self._spool.reached >= end and self._ours.left.lines == 0
 
     def _run(self) -> None:
@@ -338,9 +338,9 @@ class Delivery:
         return SpoolFull.hint or ""
 
 
-def _together(lines: Sequence[Line]) -> list[Entry]:
+def _together(lines: Sequence[Line]) -> list[SpoolEntry]:
     """The entries that go in one request: the first, and those after it that join it; none if it is unreadable."""
-    found: list[Entry] = []
+    found: list[SpoolEntry] = []
     for line in lines:
         entry = from_line(line.raw)
         if entry is None or (found and not (entry.joins and found[0].joins and entry.path == found[0].path)):

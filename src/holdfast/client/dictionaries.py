@@ -23,7 +23,7 @@ GOAL = {
 AGENT = {"type": "type", "task": "task", "agentId": "agent_id", "id": "agent_id", "spawnedAt": "spawned_at"}
 
 
-class Appended(NamedTuple):
+class EventFields(NamedTuple):
     """What an action or a response says."""
 
     type: Any
@@ -32,7 +32,7 @@ class Appended(NamedTuple):
     """Its time, parent, event id and idempotency key, those that are given."""
 
 
-def action_in(given: Mapping[str, Any]) -> Appended:
+def action_in(given: Mapping[str, Any]) -> EventFields:
     """The action that a mapping is; without `details`, all its other members are the details."""
     known = {"type": "type", "details": "details", **EVENT}
     others = {name: value for name, value in given.items() if name not in known}
@@ -40,14 +40,14 @@ def action_in(given: Mapping[str, Any]) -> Appended:
         raise InvalidInput("an action has a type", hint='for example {"type": "note", "details": {}}')
     if "details" in given and others:
         raise _unknown(next(iter(others)), "an action with details", known)
-    return Appended(given["type"], given.get("details", others), _named(given, EVENT))
+    return EventFields(given["type"], given.get("details", others), _named(given, EVENT))
 
 
-def response_in(given: Any) -> Appended:
+def response_in(given: Any) -> EventFields:
     """The response that a value is: itself the details, unless it is a mapping with `details` and a response's own."""
     if isinstance(given, Mapping) and "details" in given and given.keys() <= {"details", *EVENT}:
-        return Appended(None, given["details"], _named(given, EVENT))
-    return Appended(None, given, {})
+        return EventFields(None, given["details"], _named(given, EVENT))
+    return EventFields(None, given, {})
 
 
 def goal_in(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,19 +14,17 @@ from msgspec import Raw, Struct
 from holdfast.core import strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import AGENT_ENDS, GOAL_PRIORITIES, GOAL_STATUSES
 
 MAX_BODY = 16 * 1024 * 1024
 """What a gateway takes in one request."""
-GOAL_STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
-PRIORITIES = ("low", "medium", "high")
-AGENT_ENDS = ("completed", "failed")
 NOT_STATE = ("sessionId", "version", "expectedVersion")
 """Members of a patch that the service takes for something else, or for nothing."""
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999."""
 
 
-class Entry(Struct, omit_defaults=True):
+class SpoolEntry(Struct, omit_defaults=True):
     """A request that is still to be acknowledged."""
 
     key: str
@@ -40,15 +38,15 @@ class Entry(Struct, omit_defaults=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Entry).decode
+_decode = msgspec.json.Decoder(SpoolEntry).decode
 
 
-def to_line(entry: Entry) -> bytes:
+def to_line(entry: SpoolEntry) -> bytes:
     """The entry as a line of a spool."""
     return _encode(entry) + b"\n"
 
 
-def from_line(line: bytes) -> Entry | None:
+def from_line(line: bytes) -> SpoolEntry | None:
     """The entry that a line is; None if it is none."""
     try:
         return _decode(line)
@@ -66,7 +64,7 @@ def appended(
     parent_id: str | None = None,
     event_id: str | None = None,
     idempotency_key: str | None = None,
-) -> Entry:
+) -> SpoolEntry:
     """An action, or a response: its key is its event id too, and its idempotency key, unless others are given."""
     check_name(type, "an action's type")
     if type.startswith(types.PREFIX) and type != types.RESPONSE:
@@ -80,7 +78,7 @@ def appended(
         raise InvalidInput(f"idempotency keys that start with {types.PREFIX!r} are Holdfast's own")
     if parent_id is not None:
         body["parentId"] = check_name(parent_id, "a parent id")
-    return Entry(key, "POST", f"/api/actions/{session_id}/batch", "seqs", _body(body), joins=True)
+    return SpoolEntry(key, "POST", f"/api/actions/{session_id}/batch", "seqs", _body(body), joins=True)
 
 
 def described(
@@ -93,7 +91,7 @@ def described(
     tags: Sequence[str],
     metadata: Mapping[str, Any] | None,
     parent_session: str | None,
-) -> Entry:
+) -> SpoolEntry:
     """The description of a session."""
     if isinstance(tags, str):
         raise InvalidInput("tags must be a list of names")
@@ -105,16 +103,16 @@ def described(
         body["initial"] = initial
     if metadata is not None:
         body["metadata"] = _object(metadata, "metadata")
-    return Entry(key, "POST", "/api/sessions", "sessionId", _body(body))
+    return SpoolEntry(key, "POST", "/api/sessions", "sessionId", _body(body))
 
 
-def state_patch(session_id: str, key: str, patch: Mapping[str, Any]) -> Entry:
+def state_patch(session_id: str, key: str, patch: Mapping[str, Any]) -> SpoolEntry:
     """A patch of the session's state."""
     body = _object(patch, "a patch of the state")
     for name in NOT_STATE:
         if name in body:
             raise InvalidInput(f"a state has no member {name!r} of its own", hint="use another name")
-    return Entry(key, "PATCH", f"/api/state/{session_id}", "version", _body(body))
+    return SpoolEntry(key, "PATCH", f"/api/state/{session_id}", "version", _body(body))
 
 
 def new_goal(
@@ -126,41 +124,41 @@ def new_goal(
     status: str,
     priority: str,
     times: Mapping[str, int] | None = None,
-) -> Entry:
+) -> SpoolEntry:
     """A goal, under the name that the program knows it by; `times` are its `createdAt` and `completedAt`, if given."""
     _check_child(goal_id, "a goal's id")
     body = {"goalId": goal_id, "description": description, "status": status, "priority": priority, **(times or {})}
     _check_goal(body)
-    return Entry(key, "POST", f"/api/state/{session_id}/goals", "goalId", _body(body))
+    return SpoolEntry(key, "POST", f"/api/state/{session_id}/goals", "goalId", _body(body))
 
 
-def goal_change(session_id: str, key: str, goal_id: str, changes: Mapping[str, Any]) -> Entry:
+def goal_change(session_id: str, key: str, goal_id: str, changes: Mapping[str, Any]) -> SpoolEntry:
     """What is to be changed of a goal."""
     if not changes:
         raise InvalidInput("there is nothing to change", hint="give a status, description or priority")
     _check_goal(changes)
     _check_child(goal_id, "a goal's id")
     path = f"/api/state/{session_id}/goals/{quote(goal_id, safe='')}"
-    return Entry(key, "PATCH", path, "goalId", _body(dict(changes)))
+    return SpoolEntry(key, "PATCH", path, "goalId", _body(dict(changes)))
 
 
 def new_agent(
     session_id: str, key: str, agent_id: str, type: str, task: Any, *, spawned_at: int | None = None
-) -> Entry:
+) -> SpoolEntry:
     """A sub-agent, under the name that the program knows it by."""
     _check_child(agent_id, "a sub-agent's id")
     body = {"agentId": agent_id, "type": check_name(type, "a sub-agent's type"), "task": task}
     if spawned_at is not None:
         body["spawnedAt"] = spawned_at
-    return Entry(key, "POST", f"/api/state/{session_id}/agents", "agentId", _body(body))
+    return SpoolEntry(key, "POST", f"/api/state/{session_id}/agents", "agentId", _body(body))
 
 
-def agent_end(session_id: str, key: str, agent_id: str, *, status: str, result: Any) -> Entry:
+def agent_end(session_id: str, key: str, agent_id: str, *, status: str, result: Any) -> SpoolEntry:
     """A sub-agent's end."""
     _one_of("sub-agent", "status", status, AGENT_ENDS)
     _check_child(agent_id, "a sub-agent's id")
     path = f"/api/state/{session_id}/agents/{quote(agent_id, safe='')}/complete"
-    return Entry(key, "POST", path, "agentId", _body({"status": status, "result": result}))
+    return SpoolEntry(key, "POST", path, "agentId", _body({"status": status, "result": result}))
 
 
 def _body(value: dict[str, Any]) -> Raw:
@@ -185,7 +183,7 @@ def _check_child(name: str, what: str) -> None:
 def _check_goal(body: Mapping[str, Any]) -> None:
     if not isinstance(body.get("description", ""), str):
         raise InvalidInput("a goal's description must be text")
-    for name, allowed in (("status", GOAL_STATUSES), ("priority", PRIORITIES)):
+    for name, allowed in (("status", GOAL_STATUSES), ("priority", GOAL_PRIORITIES)):
         if name in body:
             _one_of("goal", name, body[name], allowed)
 

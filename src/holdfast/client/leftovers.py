@@ -42,7 +42,7 @@ def neglected(folder: Path) -> list[tuple[Path, Measure]]:
     return found
 
 
-class Turn(NamedTuple):
+class LeftoverTurn(NamedTuple):
     """The one that is being delivered, and those that wait, oldest first."""
 
     spool: Spool | None
@@ -53,7 +53,7 @@ class Leftovers:
     """Some leftovers, to be delivered in turn by one thread; any other can see how much is left."""
 
     def __init__(self, paths: Sequence[Path], *, wait: bool) -> None:
-        self._turn = Turn(None, tuple((path, measure(path)) for path in paths))
+        self._turn = LeftoverTurn(None, tuple((path, measure(path)) for path in paths))
         self._wait = wait
 
     @property
@@ -82,13 +82,13 @@ class Leftovers:
             elif not waiting:
                 return None
             else:
-                self._turn = Turn(self._inherit(waiting[0][0]), waiting[1:])
+                self._turn = LeftoverTurn(self._inherit(waiting[0][0]), waiting[1:])
 
     def put_back(self) -> None:
         """Let go of the one that is being delivered, so that another program may try; it stays the first."""
         spool, waiting = self._turn
         if spool is not None and spool.left.lines:
-            self._turn = Turn(None, ((spool.path, spool.left), *waiting))
+            self._turn = LeftoverTurn(None, ((spool.path, spool.left), *waiting))
             spool.close()
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Leftovers:
         spool, waiting = self._turn
         if spool is not None:
             spool.close()
-            self._turn = Turn(None, waiting)
+            self._turn = LeftoverTurn(None, waiting)
 
     def _inherit(self, path: Path) -> Spool | None:
         try:

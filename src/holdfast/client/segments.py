@@ -16,7 +16,7 @@ POSITION = "position"
 READ_BYTES = 1024 * 1024
 
 
-class Place(NamedTuple):
+class SpoolPlace(NamedTuple):
     """A byte of a spool."""
 
     segment: int
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     """A line of a spool, without its mark and its end, and the place behind it."""
 
     raw: bytes
-    end: Place
+    end: SpoolPlace
 
 
 class Measure(NamedTuple):
@@ -52,17 +52,17 @@ def create(path: Path, segment: int) -> int:
     return os.open(path / name(segment), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
 
-def read_position(path: Path) -> Place:
+def read_position(path: Path) -> SpoolPlace:
     """Where the spool begins; what cannot be read is the beginning of all that is there."""
-    first = Place(min(numbers(path), default=1), 0)
+    first = SpoolPlace(min(numbers(path), default=1), 0)
     try:
         segment, offset = (path / POSITION).read_bytes().split()
-        return max(first, Place(int(segment), int(offset)))
+        return max(first, SpoolPlace(int(segment), int(offset)))
     except (OSError, ValueError):
         return first
 
 
-def write_position(path: Path, place: Place) -> None:
+def write_position(path: Path, place: SpoolPlace) -> None:
     """Keep where the spool begins; always as many bytes in the same place, so that a full disk takes them too."""
     said = b"%08d %020d\n" % place
     file = os.open(path / POSITION, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -73,7 +73,7 @@ def write_position(path: Path, place: Place) -> None:
         os.close(file)
 
 
-def read_lines(path: Path, start: Place, stop: int | None, most: int) -> list[Line]:
+def read_lines(path: Path, start: SpoolPlace, stop: int | None, most: int) -> list[Line]:
     """Whole lines of one segment, from a place to an offset or its end; FileNotFoundError if there is no segment."""
     file = os.open(path / name(start.segment), os.O_RDONLY)
     try:
@@ -83,7 +83,7 @@ def read_lines(path: Path, start: Place, stop: int | None, most: int) -> list[Li
     lines, offset = [], start.offset
     for each in raw.split(b"\n", most)[:-1]:
         offset += len(each) + 1
-        lines.append(Line(each.rpartition(MARK)[2], Place(start.segment, offset)))
+        lines.append(Line(each.rpartition(MARK)[2], SpoolPlace(start.segment, offset)))
     return lines
 
 

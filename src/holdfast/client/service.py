@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from holdfast.client.entry import Entry
+from holdfast.client.entry import SpoolEntry
 from holdfast.client.errors import ServiceAway, ServiceRefused
 from holdfast.client.settings import Settings
 from holdfast.core import strict_json
@@ -61,7 +61,7 @@ class Service:
         self._settings = settings
         self._http: httpx2.Client | None = None
 
-    def send(self, entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
+    def send(self, entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
         """Send one entry, or several that join, in one request; for the thread that delivers."""
         if self._http is None:
             self._http = self._connect()
@@ -90,7 +90,7 @@ class Service:
 
         It is sent a batch without a line, which it refuses for just that, after it has looked at who we are.
         """
-        empty = Entry("", "POST", f"/api/actions/{session_id}/batch?create=false", "", Raw(b""), joins=True)
+        empty = SpoolEntry("", "POST", f"/api/actions/{session_id}/batch?create=false", "", Raw(b""), joins=True)
         with self._connect() as http:
             found = self._send(http, [empty])
         return None if isinstance(found, Refused) and found.problem["status"] == 400 else _reason(found)
@@ -113,7 +113,7 @@ class Service:
             verify=settings.url.startswith("https:"),  # without TLS there is nothing to load certificates for
         )
 
-    def _send(self, http: "httpx2.Client", entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
+    def _send(self, http: "httpx2.Client", entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
         import httpx2
 
         first = entries[0]
@@ -127,7 +127,7 @@ class Service:
             return Later(self._unanswered(error))
         return self._verdict(answer, entries)
 
-    def _verdict(self, answer: "httpx2.Response", entries: Sequence[Entry]) -> Acknowledged | Refused | Later:
+    def _verdict(self, answer: "httpx2.Response", entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
         said = _object(answer.content)
         if answer.status_code in {200, 201}:
             proof = said.get(entries[0].proof)

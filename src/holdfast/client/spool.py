@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from holdfast.client import segments
 from holdfast.client.errors import AgentClosed, SpoolFull, SpoolUnavailable
-from holdfast.client.segments import MARK, POSITION, Line, Measure, Place
+from holdfast.client.segments import MARK, POSITION, Line, Measure, SpoolPlace
 
 OWNER = "owner"
 HEIR = "heir"
@@ -42,10 +42,10 @@ class Vanished(Exception):
         self.lines = lines
 
 
-class State(NamedTuple):
+class SpoolState(NamedTuple):
     """Where a spool begins and ends."""
 
-    start: Place
+    start: SpoolPlace
     settled: int
     """The lines of the first segment before the start."""
     full: Mapping[int, Measure]
@@ -68,9 +68,9 @@ class State(NamedTuple):
         whole = sum(each.size for each in self.full.values()) + self.end().offset
         return whole - min(self.start.offset, SEGMENT_BYTES)
 
-    def end(self) -> Place:
+    def end(self) -> SpoolPlace:
         """The place behind everything."""
-        return Place(self.last, os.fstat(self.file).st_size if self.file >= 0 else 0)
+        return SpoolPlace(self.last, os.fstat(self.file).st_size if self.file >= 0 else 0)
 
 
 class Spool:
@@ -84,10 +84,10 @@ class Spool:
         found = [number for number in segments.numbers(path) if number >= start.segment]
         before = segments.measure_segment(path, start.segment, 0, start.offset)
         if file >= 0:
-            self._state = State(start, before.lines, {}, start.segment, file)
+            self._state = SpoolState(start, before.lines, {}, start.segment, file)
         else:
             full = {number: segments.measure_segment(path, number) for number in found}
-            self._state = State(start, before.lines, full, max(found, default=start.segment) + 1, -1)
+            self._state = SpoolState(start, before.lines, full, max(found, default=start.segment) + 1, -1)
         self.reached = start
         """What lies before it is settled, or was never accepted."""
         self._short_of_room = False
@@ -106,7 +106,7 @@ class Spool:
             files.append(os.open(making / OWNER, os.O_RDWR | os.O_CREAT, 0o600))
             fcntl.flock(files[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
             files.append(segments.create(making, 1))
-            segments.write_position(making, Place(1, 0))
+            segments.write_position(making, SpoolPlace(1, 0))
             making.rename(made)
             return cls(made, *files)
         except BaseException as error:
@@ -125,7 +125,7 @@ class Spool:
             return self._state.left()
 
     @property
-    def end(self) -> Place:
+    def end(self) -> SpoolPlace:
         """The place behind everything that was appended."""
         with self._appending:
             return self._state.end()
@@ -169,7 +169,7 @@ class Spool:
             if lines or start.segment >= end.segment:
                 self.reached = self.reached if lines else end
                 return lines
-            self._move(Place(start.segment + 1, 0), 0)
+            self._move(SpoolPlace(start.segment + 1, 0), 0)
 
     def settle(self, lines: Sequence[Line]) -> None:
         """The first of what is left are done with: they are not read again, also not by the next process."""
@@ -209,7 +209,7 @@ class Spool:
                     self.path.rmdir()
             self.forget()
             start, last = self._state.start, self._state.last
-            self._state = State(Place(start.segment, 0), 0, {last: left} if left.lines else {}, last + 1, -1)
+            self._state = SpoolState(SpoolPlace(start.segment, 0), 0, {last: left} if left.lines else {}, last + 1, -1)
         finally:
             self._appending.release()
 
@@ -249,12 +249,12 @@ class Spool:
         if number == state.last:
             with contextlib.suppress(OSError):
                 self._begin_segment()
-        behind = Place(number + 1, 0) if number < self._state.last else Place(number, found.size)
+        behind = SpoolPlace(number + 1, 0) if number < self._state.last else SpoolPlace(number, found.size)
         self._move(behind, 0 if behind.segment > number else found.lines)
         if found.lines > state.settled:
             raise Vanished(found.lines - state.settled)
 
-    def _move(self, start: Place, settled: int) -> None:
+    def _move(self, start: SpoolPlace, settled: int) -> None:
         """Make room first: where there is none, the position is behind until there is, and nothing is lost by that."""
         before = self._state.start
         full = {number: each for number, each in self._state.full.items() if number >= start.segment}

@@ -4,11 +4,15 @@ What parses JSON keeps the interpreter until it is done: half a second for 15 MB
 request goes on. So a body of more than a megabyte is first read elsewhere, by the same rules, and only its outline is
 read here. Each owner has one text at a time there, and owners take turns. The process begins when it is first needed
 and ends when it has had nothing to do for a while, or with this one. Where none can be begun, the text is checked here.
+
+Nobody waits for ever: a process that takes no text stands still, and another is begun. One that took it and does not
+answer may be at work on just this text, so the text is refused: to check it again, or here, would hold up others more.
 """
 
 import asyncio
 import atexit
 import contextlib
+import os
 import pickle
 import select
 import signal
@@ -16,22 +20,28 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 from weakref import WeakValueDictionary
 
 from holdfast.core import json_batch, strict_json
-from holdfast.core.errors import InvalidJson, TooLarge
+from holdfast.core.errors import Busy, InvalidJson, TooLarge
 
 LARGE = 1024 * 1024
 """Bytes of what is checked elsewhere."""
 MAX_VALUES = 250_000
 """Of a large text that becomes values here: to make more of them takes too long."""
 IDLE_SECONDS = 30.0
+TAKE_SECONDS = 10.0
+"""How long a process that is at work already may take nothing of the next text."""
+ANSWER_SECONDS = 30.0
+"""How long it may be silent about a text that it has; a new one also, until it takes its first."""
+END_SECONDS = 5.0
 _HEAD = struct.Struct("!Q?")
 """How long a message is, and whether it is a batch."""
 
-Verdict = int | InvalidJson | TooLarge
+Verdict = int | InvalidJson | TooLarge | Busy
 """How many values a text has, or why it is refused."""
 
 
@@ -46,7 +56,8 @@ class LargeJson:
         self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def check(self, raw: bytes, owner: str, *, batch: bool = False) -> int:
-        """How many values the JSON, or each of a batch, has; InvalidJson or TooLarge if it is not what we keep."""
+        """How many values the JSON, or each of a batch, has; InvalidJson or TooLarge if it is not what we keep, Busy if
+        that could not be told in time."""
         loop = asyncio.get_running_loop()
         name = (id(loop), owner)
         turn = self._turns.get(name)
@@ -68,29 +79,67 @@ class LargeJson:
             for _ in range(2):  # it may have ended a moment ago, for it had nothing to do
                 try:
                     return self._ask(raw, batch)
-                except (OSError, EOFError):
+                except (OSError, EOFError) as error:
                     self._end()
-        return judge(raw, batch)
+                    stands_still = isinstance(error, TimeoutError)
+        return _busy() if stands_still else judge(raw, batch)
 
     def _ask(self, raw: bytes, batch: bool) -> Verdict:
+        patience = TAKE_SECONDS if self._process else ANSWER_SECONDS
         process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd="/"
         )
         self._process = process
         assert process.stdin is not None and process.stdout is not None
+        os.set_blocking(process.stdin.fileno(), False)
         for piece in (_HEAD.pack(len(raw), batch), raw):
             left = memoryview(piece)
             while left:
-                left = left[process.stdin.write(left) :]
-        verdict: Verdict = pickle.loads(_message(process.stdout)[0])
+                _wait(process.stdin, select.POLLOUT, time.monotonic() + patience)
+                left = left[process.stdin.write(left) or 0 :]
+        try:
+            verdict: Verdict = pickle.loads(_message(_Answers(process.stdout))[0])
+        except TimeoutError:
+            self._end()
+            return _busy()
         return verdict
 
     def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
+            assert process.stdin is not None and process.stdout is not None
             with contextlib.suppress(OSError):
                 process.kill()
-            process.communicate()
+            process.stdin.close()
+            process.stdout.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one that the kernel cannot end yet
+                process.wait(END_SECONDS)
+
+
+class _Answers:
+    """What a process says, for as long as that may take."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._deadline = time.monotonic() + ANSWER_SECONDS
+
+    def readinto(self, room: memoryview) -> int:
+        """As the stream's own; TimeoutError once it has taken too long."""
+        _wait(self._stream, select.POLLIN, self._deadline)
+        number: int = self._stream.readinto(room)
+        return number
+
+
+def _wait(stream: Any, event: int, deadline: float) -> None:
+    """Return once the stream can be read or written, or has ended; TimeoutError after the deadline."""
+    poll = select.poll()  # select knows the first 1,024 files only
+    poll.register(stream, event)
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1_000):
+        raise TimeoutError
+
+
+def _busy() -> Busy:
+    return Busy("the body could not be checked in time", retry_after=5)
 
 
 def judge(raw: bytes, batch: bool) -> Verdict:

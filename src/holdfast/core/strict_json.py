@@ -134,6 +134,8 @@ def _canonical(raw: bytes) -> str:
 
 
 def _dump_slowly(value: Any) -> bytes:
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value)
     try:
         return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:

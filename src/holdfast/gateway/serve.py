@@ -38,10 +38,8 @@ from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.presence import present
 from holdfast.gateway.operations.timers import Served, Timers
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
-from holdfast.store import open_store
+from holdfast.store import NewFiles, open_store, sqlite_path
 from holdfast.store.lock import StoreLock, lock_path
-from holdfast.store.traces import Traces
-from holdfast.store.urls import sqlite_path
 
 if TYPE_CHECKING:
     from holdfast.a2a.protocol.card import Form
@@ -127,16 +125,16 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
     make_room(options.limits.max_connections)
     share_pools()
     folders = (options.data, options.workspace)
-    traces = Traces(options.lock_path, database=database, folders=folders, logs=options.log_folder)
+    new_files = NewFiles(options.lock_path, database=database, folders=folders, logs=options.log_folder)
 
     def served(started: Started) -> None:
-        traces.kept = True
+        new_files.kept = True
         announce(started)
 
     with (
         listen(options.host, options.port) as listener,
         StoreLock(options.lock_path) as lock,
-        traces.removed_unless_kept(),
+        new_files.removed_unless_kept(),
         logs.writing(options.log_folder, options.logs) as log_writer,
     ):
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)

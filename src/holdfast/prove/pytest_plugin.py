@@ -37,12 +37,13 @@ def holdfast_prove(tmp_path: Path) -> "Callable[..., Result]":
 def findings(folder: Path) -> str:
     """What a run did not prove and why, the layers that are broken, and where the evidence is."""
     from holdfast.prove.view import terminal
+    from holdfast.terminal.text import escaped
 
     summary = json.loads((folder / "summary.json").read_bytes())
     told = [f"{summary['verdict']}: {summary['target']['name']}"]
     for found in (*summary["prerequisites"], *summary["proofs"]):
         if found["verdict"] != "proven":
-            told.append(f"\n{found['name']} is {found['verdict']}: {terminal.printable(found['reason'])}")
+            told.append(f"\n{found['name']} is {found['verdict']}: {escaped(found['reason'])}")
             told += terminal.grounds(found).splitlines()[2:]
     told += terminal.layers(summary["layers"]).splitlines()
     return "\n".join((*told, "", f"evidence: {folder}"))

@@ -15,8 +15,7 @@ from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.retry import until_written
 from holdfast.models import Tool
 from holdfast.runtime.tools import ToolContext, ToolUse, declare
-from holdfast.store import Store
-from holdfast.store.memory.memory_rows import Memory
+from holdfast.store import Memory, Store
 
 MOST = 20
 MAX_KEYS = 100

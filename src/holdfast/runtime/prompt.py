@@ -5,11 +5,10 @@ It is made from the turn, the store and the workspace alone, so what the agent k
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from holdfast.a2a import PastMessage, Turn
 from holdfast.a2a import Role as Speaker
-from holdfast.core import types
+from holdfast.core.event_bodies import ToolFinished, ToolStarted, read
 from holdfast.models import Message, Role
 from holdfast.runtime import prompt_files
 from holdfast.runtime.skills import Skill, skills_in
@@ -55,11 +54,11 @@ def _skills(skills: Sequence[Skill]) -> str:
     return "\n".join(["Skills; read one with read_skill before you use it:", *lines])
 
 
-def _call(started: dict[str, Any]) -> str:
+def _call(started: ToolStarted) -> str:
     """A tool and what it was asked, as far as that is short; earlier versions did not write it down."""
-    asked = started.get("shown", "")
+    asked = started.shown or ""
     cut = asked if len(asked) <= MAX_ASKED else f"{asked[:MAX_ASKED]}…"
-    return f"{started['tool']} {cut}".rstrip()
+    return f"{started.tool} {cut}".rstrip()
 
 
 async def _begun_before(turn: Turn) -> str:
@@ -70,12 +69,14 @@ async def _begun_before(turn: Turn) -> str:
     tools: dict[str, str] = {}
     results: dict[str, str] = {}
     for event in events:
-        if event.type in {types.TOOL_STARTED, types.TOOL_FINISHED} and event.erased is None:
-            change = event.value()
-            if event.type == types.TOOL_STARTED:
-                tools[change["callId"]] = _call(change)
-            else:
-                results[change["callId"]] = change["result"]
+        if event.erased is not None:
+            continue
+        if event.type == ToolStarted.TYPE:
+            started = read(event, ToolStarted)
+            tools[started.call_id] = _call(started)
+        elif event.type == ToolFinished.TYPE:
+            finished = read(event, ToolFinished)
+            results[finished.call_id] = finished.result
     lines = [
         f"- {tool}: {results.get(call_id, UNKNOWN)}"
         for call_id, tool in tools.items()

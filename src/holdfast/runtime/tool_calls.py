@@ -23,10 +23,11 @@ import msgspec
 from holdfast.a2a import Turn
 from holdfast.a2a.turns.turn_queue import LEASE_MS
 from holdfast.core import HoldfastError, strict_json
-from holdfast.core.confined import OutsideWorkspace
+from holdfast.core.confined_files import OutsideWorkspace
 from holdfast.core.errors import Conflict, LeaseLost
 from holdfast.core.redact import redact
 from holdfast.core.retry import PASSING, until_written
+from holdfast.core.statuses import FAILED, FINISHED
 from holdfast.models import ToolCall
 from holdfast.runtime.peers import Peers
 from holdfast.runtime.tools import ToolContext, ToolUse
@@ -36,7 +37,6 @@ MAX_RESULT = 50_000
 GRACE_SECONDS = 1.0
 FRESH_SECONDS = 1.0
 """For how long what the store said of the session is good enough to run a tool."""
-FINISHED, FAILED = "finished", "failed"
 PATHS = ("file_path", "folder")
 PORTS = {"http": 80, "https": 443}
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.core import confined
-from holdfast.core.confined import OutsideWorkspace
+from holdfast.core import confined_files
+from holdfast.core.confined_files import OutsideWorkspace
 from holdfast.core.errors import InvalidInput, TooLarge
 
 MAX_BYTES = 1024 * 1024
@@ -126,7 +126,7 @@ def check_size(size: int) -> None:
 @contextmanager
 def _opened(workspace: Path, path: Path, *, make: bool = False) -> Iterator[int]:
     root = workspace.resolve()
-    with confined.folder(root, path.relative_to(root).parts, make=make) as found:
+    with confined_files.folder(root, path.relative_to(root).parts, make=make) as found:
         yield found
 
 

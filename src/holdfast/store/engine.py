@@ -14,12 +14,14 @@ from holdfast.store.log.prepare import Prepared
 from holdfast.store.text.tokenizer import Query
 
 Row = tuple[Any, ...]
+Seen = tuple[str, int]
+"""A history of a database server: the cluster's name, and a number that is larger for a later one."""
 
 READ_SECONDS = 5.0
 """How long a read may last: it keeps the database from tidying up behind it."""
 
 
-class Recorded(NamedTuple):
+class RecordedEvent(NamedTuple):
     """An event that a write appended, and its session: what live feeds are told after the commit."""
 
     tenant: str
@@ -87,7 +89,7 @@ class Tx(Protocol):
 
     rerun: bool
     """Whether an earlier run of this write may have been committed; a write that finds that it was not says so here."""
-    recorded: list[Recorded]
+    recorded: list[RecordedEvent]
     """The events this write has appended; dropped when it is rolled back."""
     changed: bool
     """Whether this write has changed anything yet."""
@@ -271,6 +273,10 @@ class Engine(Protocol):
 
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new or empty file; blocks, and tells how far it is."""
+        ...
+
+    def seen(self) -> Seen | None:
+        """The newest history of the server that this process knows of; None if the store has no server."""
         ...
 
     def figures(self) -> dict[str, Any]:

@@ -5,13 +5,16 @@ cursor is never read by another.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from importlib import resources
 
-from holdfast.core import TimeOrderedIds, strict_json, types
+from holdfast.core import TimeOrderedIds, types
 from holdfast.core.errors import SchemaUnknown
+from holdfast.core.event_bodies import SessionCreated, decode
 from holdfast.store.engine import Tx
 from holdfast.store.log.projection import SessionFacts, created
 from holdfast.store.log.rows import put_facts
+from holdfast.store.sql_script import statements
 
 EXISTS = {
     "sqlite": "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_meta'",
@@ -53,10 +56,10 @@ def migrate(tx: Tx, engine: str, until: int | None = None) -> str:
     refuse_newer(found, known[-1][0])
     for number, script in known:
         if found < number <= (until or known[-1][0]):
-            for statement in statements(script):
+            for statement in statements(script, engine):
                 tx.run(statement)
-            if number == 2 and found:
-                describe_again(tx)
+            if number in STEPS:
+                STEPS[number](tx)
             tx.run(PUT, "version", str(number))
     row = tx.one(GET, "store_id")
     if row is not None:
@@ -71,7 +74,7 @@ def describe_again(tx: Tx) -> None:
     last = 0
     while rows := tx.all(CREATIONS, types.SESSION_CREATED, last):
         for last, tenant, payload in rows:
-            put_facts(tx, tenant, last, created(SessionFacts(), strict_json.parse(payload)))
+            put_facts(tx, tenant, last, created(SessionFacts(), decode(SessionCreated, payload)))
 
 
 def read_only_meta(tx: Tx, engine: str) -> str:
@@ -104,7 +107,5 @@ def refuse_newer(found: int, known: int) -> None:
         raise SchemaUnknown(f"the store has schema {found}, this Holdfast knows {known}", found=found, known=known)
 
 
-def statements(script: str) -> list[str]:
-    """The script's statements, without comments; each ends with the semicolon that ends a line."""
-    bare = re.sub(r"--[^\n]*", "", script)
-    return [part.strip() for part in re.split(r";[ \t]*(?:\n|$)", bare) if part.strip()]
+STEPS: Mapping[int, Callable[[Tx], None]] = {2: describe_again}
+"""What SQL cannot say: run in the transaction of the migration of this number, after its script."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from holdfast.core import Clock, IdSource, NewEvent
+from holdfast.core.event_bodies import EventBody
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.prepare import Prepared, check_key, prepare
 
 Result = TypeVar("Result")
@@ -24,7 +25,7 @@ class Workers(Protocol):
         """
         ...
 
-    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
+    def read(self, run: Callable[[Tx], Result], length: ReadLength = ReadLength.LONG) -> Awaitable[Result]:
         """Run a read over one snapshot; what is longer than `length` says keeps others of that length waiting."""
         ...
 
@@ -48,10 +49,16 @@ class Part:
         """Run a write that touches one session."""
         return self.workers.write(run, (self.lock(session_id),), weight, makes_room=makes_room)
 
-    def own_event(self, type: str, payload: dict[str, Any], idempotency_key: str | None = None) -> Prepared:
+    def own_event(self, body: EventBody, idempotency_key: str | None = None) -> Prepared:
         """One of Holdfast's own events, ready to append, with a key that the caller chose."""
         check_key(idempotency_key)
-        event = NewEvent(type, payload, idempotency_key=idempotency_key)
+        event = NewEvent(body.TYPE, body, idempotency_key=idempotency_key)
+        return prepare(event, self.clock, self.ids, reserved=True)
+
+    def own_draft(self, body: type[EventBody], idempotency_key: str | None = None) -> Prepared:
+        """One of Holdfast's own events that gets its body inside the write, by `with_body`."""
+        check_key(idempotency_key)
+        event = NewEvent(body.TYPE, {}, idempotency_key=idempotency_key)
         return prepare(event, self.clock, self.ids, reserved=True)
 
 

@@ -1,25 +1,20 @@
-"""An open store: lanes, readers and feeds over one engine, and its parts for one tenant."""
+"""An open store as one tenant sees it: its log, and its parts, each for one idea."""
 
 import asyncio
-import copy
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
-from zlib import crc32
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
-from holdfast.core.errors import HoldfastError, InvalidInput, StoreUnavailable
+from holdfast.core.errors import HoldfastError, InvalidInput
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.attachments.sweep import sweep_step
-from holdfast.store.engine import Engine, Recorded, Tx, Writer
+from holdfast.store.engine import Engine, Seen, Tx
 from holdfast.store.feed.commit_versions import Moments
-from holdfast.store.feed.feed import Feed, Hubs
+from holdfast.store.feed.feed import Feed
 from holdfast.store.lanes.chores import Chore
-from holdfast.store.lanes.give_way import GiveWay
-from holdfast.store.lanes.lane import Lane
-from holdfast.store.lanes.readers import Readers
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.lane_counts import LaneCounts
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.archives import Archives, purge_step
 from holdfast.store.lifecycle.deletion import Deletion, move_step
@@ -28,10 +23,14 @@ from holdfast.store.lifecycle.forks import Forks
 from holdfast.store.lifecycle.retention import Retention
 from holdfast.store.lock import Claim
 from holdfast.store.log.append import append
+from holdfast.store.log.batches import BatchKey
 from holdfast.store.log.prepare import prepare_all
 from holdfast.store.log.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
 from holdfast.store.log.verify import Verification
+from holdfast.store.machinery import Machinery, TenantWorkers
 from holdfast.store.memory.memories import Memories
+from holdfast.store.migrations import newest as newest_migration
+from holdfast.store.operators import checks
 from holdfast.store.operators.audit import Audit
 from holdfast.store.operators.duties import Duties
 from holdfast.store.operators.tokens import Tokens
@@ -43,11 +42,11 @@ from holdfast.store.sessions.goals import Goals
 from holdfast.store.sessions.keys import Keys
 from holdfast.store.sessions.resume import DEFAULT_TAIL, resume
 from holdfast.store.sessions.sessions import Sessions
-from holdfast.store.sessions.state import MAX_STATE, Documents, States
+from holdfast.store.sessions.snapshot import StoreSnapshot
+from holdfast.store.sessions.state import MAX_STATE, States
 from holdfast.store.sessions.usage import Usages
 from holdfast.store.tasks.first_messages import FirstMessages
-from holdfast.store.tasks.lease_writes import FencedWorkers
-from holdfast.store.tasks.leases import Leases
+from holdfast.store.tasks.leases import FencedWorkers, Leases
 from holdfast.store.tasks.outbox import Outbox
 from holdfast.store.tasks.push_configs import PushConfigs
 from holdfast.store.tasks.servers import Servers
@@ -57,87 +56,16 @@ from holdfast.store.text.indexing import index_chore
 from holdfast.store.text.search import Search
 from holdfast.store.transfer.exports import Exporting
 from holdfast.store.transfer.imports import Importing
-from holdfast.store.urls import open_engine
+from holdfast.store.urls import open_engine, sqlite_path
 
 DEFAULT_TENANT = "default"
 READ_BYTES = 16 * 1024 * 1024
 """What one read of a log takes at most, unless it is one event; a longer stretch is several reads."""
+MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
+"""The folder of each engine's migrations."""
 CHORES: tuple[Chore, ...] = (arrivals.undo_step, move_step, purge_step, sweep_step)
 
 Result = TypeVar("Result")
-
-
-class Machinery:
-    """The threads of one open store, shared by the views of all its tenants."""
-
-    def __init__(
-        self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = (), max_state: int = MAX_STATE
-    ) -> None:
-        self.engine = engine
-        self.documents = Documents(max_state)
-        self.readers = Readers(engine)
-        self.hubs = Hubs(engine, self)
-        lanes = 0 if read_only else engine.lanes
-        self.lanes = [
-            Lane(f"holdfast-lane-{n}", writer, partial(self._published, writer), chores if n == 0 else ())
-            for n, writer in enumerate(engine.writer() for _ in range(lanes))
-        ]
-        self.give_way = GiveWay(self.lanes)
-
-    def write(
-        self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
-    ) -> Awaitable[Result]:
-        """Run a write on the lane of its first lock; its result once it is durable."""
-        if not self.lanes:
-            raise StoreUnavailable("the store was opened read-only")
-        lane = self.lanes[0]
-        if locks and len(self.lanes) > 1:
-            lane = self.lanes[crc32(locks[0].encode()) % len(self.lanes)]
-        self.give_way.watch(asyncio.get_running_loop())
-        return lane.submit(run, locks, weight, makes_room=makes_room)
-
-    def read(
-        self, run: Callable[[Tx], Result], length: Length = Length.LONG, *, tenant: str | None = None
-    ) -> Awaitable[Result]:
-        """Run a read over one snapshot, for a tenant or for the store itself."""
-        return self.readers.run(run, length, tenant=tenant)
-
-    def failure(self) -> HoldfastError | None:
-        """Why the store no longer acknowledges writes, or None."""
-        for lane in self.lanes:
-            if lane.failure is not None:
-                return copy.copy(lane.failure)
-        return None
-
-    def let_go(self) -> None:
-        """Wait for the database no longer."""
-        for lane in self.lanes:
-            lane.take_no_more()
-        self.engine.let_go()
-
-    def close(self) -> None:
-        """Finish what is queued and release everything. Blocks."""
-        for lane in self.lanes:
-            lane.close()
-        self.readers.close()
-        self.engine.close()
-
-    def _published(self, writer: Writer, recorded: list[Recorded]) -> None:
-        self.hubs.published(recorded, writer.history)
-        self.engine.announce()
-
-
-class TenantWorkers:
-    """The same threads at work for one tenant, which has its share of the readers."""
-
-    def __init__(self, machinery: Machinery, tenant: str) -> None:
-        self.write = machinery.write
-        self._machinery = machinery
-        self._tenant = tenant
-
-    def read(self, run: Callable[[Tx], Result], length: Length = Length.LONG) -> Awaitable[Result]:
-        """Run a read over one snapshot."""
-        return self._machinery.read(run, length, tenant=self._tenant)
 
 
 class Store:
@@ -184,7 +112,7 @@ class Store:
         self.servers = Servers(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
-        self.moments = Moments(machinery.engine, workers)
+        self.moments = Moments(tenant, machinery.engine, workers)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
@@ -198,9 +126,24 @@ class Store:
         return self._machinery.failure()
 
     @property
-    def lanes(self) -> Sequence[Lane]:
-        """Those that write; none, if it was opened for reading."""
-        return self._machinery.lanes
+    def schema_version(self) -> int:
+        """The version of the schema that this Holdfast writes."""
+        return newest_migration(MIGRATIONS[self.engine.name])
+
+    @property
+    def lane_counts(self) -> Sequence[LaneCounts]:
+        """What each of the lanes, which write, has done; none, if it was opened for reading."""
+        return [lane.counts for lane in self._machinery.lanes]
+
+    @property
+    def waiting_writes(self) -> Sequence[int]:
+        """How many writes wait for each of the lanes."""
+        return [lane.waiting for lane in self._machinery.lanes]
+
+    @property
+    def commits(self) -> int:
+        """How many transactions were committed since it was opened."""
+        return sum(lane.commits for lane in self._machinery.lanes)
 
     @property
     def feed_lag(self) -> float:
@@ -228,18 +171,25 @@ class Store:
         expected_seq: int | None = None,
         lease: Lease | None = None,
         create: bool = True,
+        batch_key: str | None = None,
     ) -> Appended:
         """Append events in one atomic write; returns once they are durable.
 
         Events that are there already, by event id or idempotency key, are not written again. `expected_seq` refuses
-        a stale writer, `lease` a fenced one; `create=False` refuses an unknown session. A caller that is cancelled
-        does not know the outcome: appending again with the same keys tells.
+        a stale writer, `lease` a fenced one; `create=False` refuses an unknown session. `batch_key` is a key for all of
+        them: events without one get theirs from it, and a batch of another length under it is refused. A caller that
+        is cancelled does not know the outcome: appending again with the same keys tells.
         """
         check_session_id(session_id)
         _check_count(expected_seq, "expected_seq")
         prepared = prepare_all(events, self._clock, self._ids)
+        batch = None if batch_key is None else BatchKey(batch_key)
+        if batch is not None:
+            prepared = batch.give(prepared)
 
         def write(tx: Tx) -> Appended:
+            if batch is not None:
+                batch.check_length(tx, self.tenant, session_id, prepared)
             return append(tx, self.tenant, session_id, prepared, expected_seq=expected_seq, lease=lease, create=create)
 
         return await self._workers.write(write, (session_lock(self.tenant, session_id),), len(prepared))
@@ -325,7 +275,19 @@ class Store:
     async def resume(self, session_id: str, *, limit: int = DEFAULT_TAIL) -> Resumed:
         """The session, its newest snapshot, the newest events after that, its state, and what is open: one moment."""
         check_session_id(session_id)
-        return await self._workers.read(lambda tx: resume(tx, self.tenant, session_id, limit), Length.PAGE)
+        return await self._workers.read(lambda tx: resume(tx, self.tenant, session_id, limit), ReadLength.PAGE)
+
+    async def snapshot(self, look: Callable[[StoreSnapshot], Result], length: ReadLength = ReadLength.LONG) -> Result:
+        """What `look` finds in the tenant's sessions as they are at one moment; it runs on a thread of the store."""
+        return await self._workers.read(lambda tx: look(StoreSnapshot(tx, self.tenant)), length)
+
+    async def check_readable(self) -> None:
+        """Return once something was read; a HoldfastError says why it was not."""
+        await checks.check_readable(self._workers)
+
+    async def check_writable(self) -> None:
+        """Return once a write is durable; a HoldfastError says why it is not."""
+        await checks.check_writable(self._workers)
 
     async def declare_all_dead(self) -> None:
         """Free what other processes held: for a process that knows it is the store's only one."""
@@ -357,22 +319,39 @@ async def open_store(
     read_only: bool = False,
     max_state: int = MAX_STATE,
     claim: Claim | None = None,
+    seen: Seen | None = None,
 ) -> Store:
     """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
 
     `max_state` is how many bytes a session's state may have. With a `claim`, as the one server of a SQLite store:
-    StoreInUse if it has another.
+    StoreInUse if it has another. With what another process has `seen` of the database server (`store.engine.seen()`):
+    EngineRefused if only an older history of it is there.
     """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only, claim=claim)
+        engine = open_engine(url, clock, read_only=read_only, claim=claim, seen=seen)
         chores = (*CHORES, index_chore(engine.text), *engine.chores)
         return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
 
     machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))
+
+
+async def shrink_store(url: str) -> tuple[int, int]:
+    """Write a SQLite store's file anew, without what is free in it; its sizes before and after.
+
+    For whoever holds the store's lock: nothing else may have the file open.
+    """
+    path = sqlite_path(url)
+    if path is None:
+        raise InvalidInput("only the file of a SQLite store can be written anew")
+    async with await open_store(url):
+        pass  # it is a store of ours, and its schema is up to date
+    from holdfast.store.sqlite.space import shrink
+
+    return await asyncio.to_thread(shrink, path)
 
 
 def _check_count(number: int | None, name: str) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from holdfast.core import Clock
 from holdfast.core.errors import InvalidInput, MissingExtra
-from holdfast.store.engine import Engine
+from holdfast.store.engine import Engine, Seen
 from holdfast.store.lock import Claim
 
 HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
@@ -26,9 +26,11 @@ def sqlite_path(url: str) -> Path | None:
     return Path(name)
 
 
-def open_engine(url: str, clock: Clock, *, read_only: bool = False, claim: Claim | None = None) -> Engine:
+def open_engine(
+    url: str, clock: Clock, *, read_only: bool = False, claim: Claim | None = None, seen: Seen | None = None
+) -> Engine:
     """The engine behind a URL, open and migrated; read-only: never changes anything; with a claim, a SQLite file's
-    only server."""
+    only server; never a database server of an older history than the one `seen`."""
     path = sqlite_path(url)
     if path is not None:
         from holdfast.store.sqlite import SqliteEngine
@@ -39,5 +41,5 @@ def open_engine(url: str, clock: Clock, *, read_only: bool = False, claim: Claim
             raise MissingExtra("a PostgreSQL store needs psycopg", hint="pip install 'holdfast[postgres]'")
         from holdfast.store.postgres import PostgresEngine
 
-        return PostgresEngine(url, clock, read_only=read_only)
+        return PostgresEngine(url, clock, read_only=read_only, seen=seen)
     raise InvalidInput(f"{url!r:.80} is not a store's URL", hint=HINT)

@@ -26,8 +26,8 @@ from holdfast.store.engine import Tx
 from holdfast.store.lanes import group
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.deletion import move_step
+from holdfast.store.machinery import Machinery
 from holdfast.store.part import session_lock
-from holdfast.store.store import Machinery
 from holdfast.store.urls import open_engine
 
 ROUND = 250
@@ -161,7 +161,7 @@ async def _make_together(side: Side, step: Step) -> list[Any]:
     first = asyncio.ensure_future(store.sessions.workers.write(hold, (name,)))
     while not begun.is_set():
         await asyncio.sleep(0.0005)
-    lane = next(lane for lane in store.lanes if lane.waiting)
+    lane = next(lane for lane in store._machinery.lanes if lane.waiting)
     tasks = [asyncio.ensure_future(_answer(side, part)) for part in step.group]
     while lane.waiting < 1 + sum(not task.done() for task in tasks):
         await asyncio.sleep(0.0005)

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy
-from holdfast.store.engine import Damage, Engine, Recorded, Row, Tx, Writer
+from holdfast.store.engine import Damage, Engine, RecordedEvent, Row, Tx, Writer
 from holdfast.store.text.indexing import ASK_SCRUB
 
 
@@ -86,11 +86,11 @@ class BrokenTx:
         self.inner.rerun = value
 
     @property
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[RecordedEvent]:
         return self.inner.recorded
 
     @recorded.setter
-    def recorded(self, value: list[Recorded]) -> None:
+    def recorded(self, value: list[RecordedEvent]) -> None:
         self.inner.recorded = value
 
     @property

@@ -19,10 +19,9 @@ from holdfast.a2a.handler import Attachment
 from holdfast.a2a.protocol.rpc import RpcError, invalid_params
 from holdfast.a2a.protocol.wire import Artifact, ArtifactUpdate, FilePart, Message, News, Part, StatusUpdate, TaskView
 from holdfast.core import HoldfastError
-from holdfast.core.confined import read_file, size_of
+from holdfast.core.confined_files import read_file, size_of
 from holdfast.core.errors import InvalidInput
-from holdfast.store import Store
-from holdfast.store.attachments.attachments import check_media_type
+from holdfast.store import Store, check_media_type
 
 MB = 1024 * 1024
 MAX_FILE = 25 * MB

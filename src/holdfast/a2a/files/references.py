@@ -11,7 +11,7 @@ In the first two, which are URIs, `%20` is a blank; in the others it is three ch
 import re
 from urllib.parse import unquote_to_bytes
 
-from holdfast.core.confined import OutsideWorkspace, names_of
+from holdfast.core.confined_files import OutsideWorkspace, names_of
 
 FOLDER = "workspace"
 REMOTE = re.compile(r"https?:", re.I)

@@ -19,9 +19,9 @@ from python_multipart.multipart import parse_options_header
 
 from holdfast.a2a.files.file_names import disk_name, media_type_of
 from holdfast.a2a.files.files import MAX_FILE, MAX_MESSAGE, MB
-from holdfast.core import confined
+from holdfast.core import confined_files
 from holdfast.core.errors import InvalidInput, StorageFull, TooLarge
-from holdfast.store.attachments.attachments import MEDIA_TYPE
+from holdfast.store import MEDIA_TYPE
 
 FIELD = b"files"
 FOLDER = "uploads"
@@ -91,14 +91,14 @@ class Intake:
             raise InvalidInput("there is no file in the upload", hint="its files are in the field `files`")
         with (
             _on_disk(),
-            confined.folder(self._workspace, [ASIDE]) as aside,
-            confined.folder(self._workspace, [FOLDER], make=True) as folder,
+            confined_files.folder(self._workspace, [ASIDE]) as aside,
+            confined_files.folder(self._workspace, [FOLDER], make=True) as folder,
         ):
-            with confined.folder(self._workspace, [ASIDE, self._id]) as own:
+            with confined_files.folder(self._workspace, [ASIDE, self._id]) as own:
                 os.fsync(own)
             os.rename(self._id, self._id, src_dir_fd=aside, dst_dir_fd=folder)
             os.fsync(folder)
-            with confined.folder(self._workspace) as root:
+            with confined_files.folder(self._workspace) as root:
                 os.fsync(root)
         return self._landed
 
@@ -107,7 +107,7 @@ class Intake:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        with contextlib.suppress(OSError), confined.folder(self._workspace, [ASIDE]) as aside:
+        with contextlib.suppress(OSError), confined_files.folder(self._workspace, [ASIDE]) as aside:
             shutil.rmtree(self._id, ignore_errors=True, dir_fd=aside)
 
     def _part_begins(self) -> None:
@@ -143,7 +143,7 @@ class Intake:
             name = f"{len(self._landed) + 1}-{name}"
         said = self._headers.get(b"content-type", b"").decode("latin-1").strip()
         media_type = said if MEDIA_TYPE.match(said) else media_type_of(name)
-        with confined.folder(self._workspace, [ASIDE, self._id], make=True) as folder:
+        with confined_files.folder(self._workspace, [ASIDE, self._id], make=True) as folder:
             self._file = os.open(name, NEW_FILE, 0o600, dir_fd=folder)
         self._landed.append(UploadedFile(f"workspace:/workspace/{FOLDER}/{self._id}/{name}", name, media_type))
 
@@ -173,7 +173,7 @@ class Intake:
 
     def _clear_old(self) -> None:
         """Remove what was put aside by processes that were killed."""
-        with confined.folder(self._workspace, [ASIDE], make=True) as aside:
+        with confined_files.folder(self._workspace, [ASIDE], make=True) as aside:
             for entry in os.scandir(aside):
                 with contextlib.suppress(OSError):
                     if entry.stat(follow_symlinks=False).st_mtime < time.time() - DAY_SECONDS:

@@ -30,8 +30,7 @@ from holdfast.core import HoldfastError, Task, TaskState, strict_json
 from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
-from holdfast.store.tasks.outbox import Unposted
-from holdfast.store.tasks.push_configs import StoredPushConfig
+from holdfast.store.tasks import StoredPushConfig, Unposted
 
 MOST_WAITING = 1_000
 """News of one task that wait for one place, or to be looked at; beyond that the oldest are dropped."""
@@ -60,7 +59,7 @@ class TaskPushConfigs:
         """RpcError or RefusedUrl if news cannot be posted there, as far as that can be told now."""
         _check_headers(config)
         with contextlib.suppress(NoAddress):
-            await self._guard.check(config.url)
+            await self._guard.check(config.url, self._store.tenant)
 
     async def keep(self, task_id: str, config: PushConfig, poster: str) -> bool:
         """Have the news of a task posted, also those that there are already; False if the place is known."""
@@ -249,7 +248,7 @@ class Push:
         if self._files is not None:
             task, news = await task_with_files(self._files, task), await item_with_files(self._files, news)
         body = strict_json.encode(WIRES[config.version].push_document(news, task))
-        taken = await self._sender.post(config, body)
+        taken = await self._sender.post(config, body, self._store.tenant)
         self._posted(taken)
         if not taken:
             while len(box.waiting) > 1:

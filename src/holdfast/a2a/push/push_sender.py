@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.a2a.protocol import v03, v10
 from holdfast.a2a.push.url_guard import RefusedUrl, UrlGuard
 from holdfast.core.retry import Backoff
-from holdfast.store.tasks.push_configs import StoredPushConfig
+from holdfast.store.tasks import StoredPushConfig
 
 if TYPE_CHECKING:
     import ssl
@@ -40,13 +40,13 @@ class PushSender:
         self._given_tls = tls
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def post(self, config: StoredPushConfig, body: bytes) -> bool:
-        """Whether it was taken; if not, a warning says why."""
+    async def post(self, config: StoredPushConfig, body: bytes, tenant: str) -> bool:
+        """Whether a tenant's news were taken; if not, a warning says why."""
         number = 1
         while True:
             async with self._slots:
                 began = time.monotonic()
-                refusal, passing = await self._try(config, body, number)
+                refusal, passing = await self._try(config, body, tenant, number)
             if refusal is None:
                 return True
             if passing and time.monotonic() - began > ASLEEP_SECONDS:
@@ -58,14 +58,14 @@ class PushSender:
         log.warning("news of task %s were not taken after %d tries: %s", config.task_id, number, refusal)
         return False
 
-    async def _try(self, config: StoredPushConfig, body: bytes, number: int) -> tuple[str | None, bool]:
+    async def _try(self, config: StoredPushConfig, body: bytes, tenant: str, number: int) -> tuple[str | None, bool]:
         """Why it was not taken, None if it was; and whether trying again may help."""
         import httpx2
 
         try:
             async with asyncio.timeout(TRY_SECONDS):
                 tls = await asyncio.to_thread(lambda: self._tls)
-                target = await self._guard.check(config.url)
+                target = await self._guard.check(config.url, tenant)
                 address = target.addresses[(number - 1) % len(target.addresses)]
                 async with (
                     httpx2.AsyncClient(verify=tls, trust_env=False, timeout=TRY_SECONDS) as client,

@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import SplitResult, urlsplit
 
+from holdfast.a2a.lookup_slots import Slots
 from holdfast.core.errors import InvalidInput
 
 MAX_URL = 2_048
 RESOLVE_SECONDS = 5.0
 AT_ONCE = 32
-"""Names that are looked up at one moment: each takes a thread for as long as its servers like. One name takes one."""
+"""Names that are looked up at one moment: each takes a thread for as long as its servers like. One name of a tenant
+takes one."""
+MOST_OF_A_TENANT = 8
 
 PORTS = {"http": 80, "https": 443}
 UNSAFE = re.compile(r"[^!-\[\]-~]")
@@ -42,6 +45,8 @@ METADATA = frozenset(
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]
+_Asked = tuple[str, str]
+"""A tenant, and the name that it asks for: what one tenant has begun never holds up another."""
 
 
 class RefusedUrl(InvalidInput):
@@ -79,8 +84,9 @@ class PushTarget:
 
 @dataclass(slots=True, eq=False)
 class _Lookup:
-    """A name that is looked up, for all who wait for it. One that has begun goes on when they have left and keeps its
-    slot, for its thread goes on, too: who asks again waits for the same. One that has no slot yet goes with them."""
+    """A tenant's name that is looked up, for all who wait for it. One that has begun goes on when they have left and
+    keeps its slot, for its thread goes on, too: who asks again waits for the same. One that has no slot yet goes with
+    them."""
 
     work: "asyncio.Task[list[str]]" = field(init=False)
     waiters: int = 0
@@ -93,27 +99,28 @@ class UrlGuard:
     def __init__(self, allowed: Iterable[str] = (), *, resolve: Resolve | None = None) -> None:
         self._allowed = frozenset(_place(entry) for entry in allowed)
         self._resolve = resolve or look_up
-        self._slots = asyncio.Semaphore(AT_ONCE)
-        self._lookups: dict[str, _Lookup] = {}
+        self._slots = Slots(AT_ONCE, MOST_OF_A_TENANT)
+        self._lookups: dict[_Asked, _Lookup] = {}
 
-    async def check(self, url: str) -> PushTarget:
-        """Where a URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
+    async def check(self, url: str, tenant: str) -> PushTarget:
+        """Where a tenant's URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
         split = _split(url)
         host, port = (split.hostname or "").removesuffix("."), split.port or PORTS[split.scheme]
-        addresses = await self._addresses(host, port)
+        addresses = await self._addresses(host, port, tenant)
         if not self._allowed & {(host, None), (host, port)} and not all(map(is_public, addresses)):
             raise RefusedUrl(f"{host!r:.200} leads to an address that is not public")
         path = (split.path or "/") + (f"?{split.query}" if split.query else "")
         return PushTarget(split.scheme, host, port, path, tuple(str(address) for address in addresses))
 
-    async def _addresses(self, host: str, port: int) -> list[Address]:
+    async def _addresses(self, host: str, port: int, tenant: str) -> list[Address]:
         with suppress(ValueError):
             return [ipaddress.ip_address(host)]
-        lookup = self._lookups.get(host)
+        asked = (tenant, host)
+        lookup = self._lookups.get(asked)
         if lookup is None:
-            lookup = self._lookups[host] = _Lookup()
-            lookup.work = asyncio.create_task(self._look_up(lookup, host, port))
-            lookup.work.add_done_callback(lambda _: self._forget(host, lookup))
+            lookup = self._lookups[asked] = _Lookup()
+            lookup.work = asyncio.create_task(self._look_up(lookup, asked, port))
+            lookup.work.add_done_callback(lambda _: self._forget(asked, lookup))
         lookup.waiters += 1
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
@@ -122,25 +129,26 @@ class UrlGuard:
         except (OSError, ValueError, TimeoutError):  # UnicodeError is a ValueError
             addresses = []
         finally:
-            self._leave(host, lookup)
+            self._leave(asked, lookup)
         if not addresses:
             raise NoAddress(f"{host!r:.200} has no address")
         return addresses
 
-    async def _look_up(self, lookup: _Lookup, host: str, port: int) -> list[str]:
-        async with self._slots:
+    async def _look_up(self, lookup: _Lookup, asked: _Asked, port: int) -> list[str]:
+        tenant, host = asked
+        async with self._slots.of(tenant):
             lookup.begun = True
             return await self._resolve(host, port)
 
-    def _leave(self, host: str, lookup: _Lookup) -> None:
+    def _leave(self, asked: _Asked, lookup: _Lookup) -> None:
         lookup.waiters -= 1
         if not lookup.waiters and not lookup.begun:
             lookup.work.cancel()
-            self._forget(host, lookup)
+            self._forget(asked, lookup)
 
-    def _forget(self, host: str, lookup: _Lookup) -> None:
-        if self._lookups.get(host) is lookup:
-            del self._lookups[host]
+    def _forget(self, asked: _Asked, lookup: _Lookup) -> None:
+        if self._lookups.get(asked) is lookup:
+            del self._lookups[asked]
         if lookup.work.done() and not lookup.work.cancelled():
             lookup.work.exception()  # it was told to whoever waited, if anybody still did
 

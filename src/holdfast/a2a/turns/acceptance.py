@@ -19,7 +19,7 @@ from holdfast.core import IdSource, NewEvent, Task, types
 from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
 from holdfast.core.retry import until_written
 from holdfast.store import Store
-from holdfast.store.tasks.tasks import Begun
+from holdfast.store.tasks import Begun
 
 FIRST_MESSAGE_MS = 60_000
 """For how long a message without a context is known again."""

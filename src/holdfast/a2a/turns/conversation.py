@@ -22,7 +22,8 @@ from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import Message, Role, TextPart, text_of
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.keys import delivery_key
-from holdfast.core import Event, Snapshot, Task, TaskState, strict_json, types
+from holdfast.core import Event, Snapshot, Task, strict_json, types
+from holdfast.core.event_bodies import TaskUpdated, read
 from holdfast.store import Store
 
 READ = (types.MESSAGE, types.TASK_UPDATED)
@@ -239,12 +240,12 @@ def _of_events(events: Sequence[Event]) -> _Log:
     for event in events:
         if event.type != types.TASK_UPDATED or event.erased is not None:
             continue
-        change = event.value()
-        task_id, changes = change["taskId"], change["changes"]
+        change = read(event, TaskUpdated)
+        task_id, changes = change.task_id, change.changes
         log.over.pop(task_id, None)
         if "lastSeq" in changes:
             log.begun[task_id, changes["lastSeq"]] = event.seq
-        if not TaskState(change["state"]).running:
+        if not change.state.running:
             log.over[task_id] = event.seq
         if task_id in log.over or changes.get("underway") is False:
             log.ends.setdefault(task_id, []).append(event.seq)

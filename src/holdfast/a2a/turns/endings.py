@@ -11,8 +11,9 @@ from holdfast.a2a.turns.records import AT_REST, NO_STATUS, artifact_change, mess
 from holdfast.core import IdSource, Lease, NewEvent, Task, TaskState, types
 from holdfast.core.errors import StaleState, TaskEnded
 from holdfast.core.retry import until_written
+from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
-from holdfast.store.tasks.tasks import WAITING, waiting
+from holdfast.store.tasks import WAITING, waiting
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -76,7 +77,7 @@ async def record(
     ending: TurnEnding,
     lease: Lease,
     *,
-    session_status: str | None = None,
+    session_status: SessionStatus | None = None,
     owned_by: str | None = None,
 ) -> Task:
     """Write the rest in one transaction, and how it leaves the session, if that is given; the task as it then stands,

@@ -28,7 +28,7 @@ from holdfast.a2a.turns.task_updates import Channel
 from holdfast.core import HoldfastError, IdSource, Lease, NewEvent, Task, TaskState, types
 from holdfast.core.retry import until_written
 from holdfast.store import Store
-from holdfast.store.tasks.task_texts import TaskText
+from holdfast.store.tasks import TaskText
 
 OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
 

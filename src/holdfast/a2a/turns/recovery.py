@@ -21,9 +21,9 @@ from holdfast.a2a.turns.tenant_turns import TenantTurns
 from holdfast.a2a.turns.turn_queue import SessionHold, TurnQueue
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.retry import until_written
+from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
-from holdfast.store.tasks.outbox import Unposted
-from holdfast.store.tasks.tasks import Orphan
+from holdfast.store.tasks import Orphan, Unposted
 
 ALIVE_MS = 4_000
 ROUND_SECONDS = 1.0
@@ -171,7 +171,12 @@ class Recovery:
         await self._turns.of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
 
     async def _adopted(
-        self, store: Store, task: Task, held: SessionHold, changes: dict[str, Any], session_status: str | None = None
+        self,
+        store: Store,
+        task: Task,
+        held: SessionHold,
+        changes: dict[str, Any],
+        session_status: SessionStatus | None = None,
     ) -> Task:
         """The task as ours, if nobody has changed it since it was found."""
         key = self._ids()

@@ -10,8 +10,7 @@ from holdfast.a2a.turns import records
 from holdfast.core import Task, types
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
-from holdfast.store import Store
-from holdfast.store.pages import PAGE_BYTES
+from holdfast.store import PAGE_BYTES, Store
 
 
 class TaskLists:

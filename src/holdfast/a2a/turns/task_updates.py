@@ -14,6 +14,7 @@ from holdfast.a2a.protocol.wire import Artifact, ArtifactUpdate, News, StatusUpd
 from holdfast.a2a.turns import records
 from holdfast.core import Event, Task, TaskState, types
 from holdfast.core.errors import Closing
+from holdfast.core.event_bodies import TaskUpdated, read
 from holdfast.core.racing import first_of, is_set_within
 from holdfast.store import Store
 
@@ -158,4 +159,6 @@ async def _next(feed: AsyncGenerator[Event], stopping: asyncio.Event) -> Event:
 
 
 def _is_about(event: Event, task: Task) -> bool:
-    return event.type == types.TASK_UPDATED and event.value()["taskId"] == task.task_id
+    if event.type != TaskUpdated.TYPE or event.erased is not None:
+        return False
+    return read(event, TaskUpdated).task_id == task.task_id

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import table
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -26,9 +25,9 @@ def audit(where: Where, as_json: bool, limit: int, cursor: str | None) -> None:
     """
     page = run(_audit(where, limit=limit, cursor=cursor))
     if as_json:
-        show.as_json(page)
+        output.as_json(page)
         return
-    table(COLUMNS, [_row(each) for each in page["entries"]], right=("status",), whole=("time",))
+    output.table(COLUMNS, [_row(each) for each in page["entries"]], right=("status",), whole=("time",))
     if not page["entries"]:
         click.echo("nothing yet", err=True)
     if page["cursor"]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.progress import ProgressLine
+from holdfast.terminal.text import one_line
 
 DAMAGED = 1
 
@@ -33,9 +34,11 @@ def backup(where: Where, as_json: bool, path: Path) -> None:
     """
     done = run(_backup(where, path.absolute()))
     if as_json:
-        show.as_json(done)
+        output.as_json(done)
     else:
-        click.echo(f"{show.number(done['sessions'], 'session')}, {show.size(done['bytes'])}, checked: {done['path']}")
+        click.echo(
+            f"{output.number(done['sessions'], 'session')}, {output.size(done['bytes'])}, checked: {done['path']}"
+        )
         show_damaged(done["damaged"])
     sys.exit(DAMAGED if done["damaged"] else 0)
 
@@ -43,11 +46,11 @@ def backup(where: Where, as_json: bool, path: Path) -> None:
 def show_damaged(sessions: list[dict[str, Any]]) -> None:
     """Name the sessions of a backup that were damaged when it was made."""
     for each in sessions:
-        click.echo(f"DAMAGED  {plain(each['tenant'])}/{plain(each['sessionId'])}: {plain(each['problem'])}")
+        click.echo(f"DAMAGED  {one_line(each['tenant'])}/{one_line(each['sessionId'])}: {one_line(each['problem'])}")
 
 
 async def _backup(where: Where, path: Path) -> Any:
     async with serving(where) as service:
-        with show.Progress() as progress:
+        with ProgressLine() as progress:
             progress("copying and checking")
             return await service.call("POST", "/api/backup", body={"path": str(path)}, slow=True)

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -15,7 +15,7 @@ def migrate(where: Where, as_json: bool) -> None:
     """Bring the store's schema up to date; a gateway does so by itself when it starts."""
     schema, gateway = run(_migrate(where))
     if as_json:
-        show.as_json({"schema": schema})
+        output.as_json({"schema": schema})
         return
     click.echo(f"the store has schema {schema}")
     if gateway is not None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.db.backup import DAMAGED, show_damaged
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core.errors import InvalidInput
+from holdfast.terminal.progress import ProgressLine
 
 
 @click.command()
@@ -35,21 +36,20 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
         raise InvalidInput(
             "a gateway cannot restore the store that it serves", hint="stop it, and use --data or --store"
         )
+    from holdfast.store import NewFiles, sqlite_path
     from holdfast.store.lock import StoreLock, lock_path
-    from holdfast.store.traces import Traces
-    from holdfast.store.urls import sqlite_path
 
     with ExitStack() as stack:
         target = sqlite_path(where.store_url)
         if target is not None:
-            traces = Traces(lock_path(target))
+            new_files = NewFiles(lock_path(target))
             stack.enter_context(StoreLock(lock_path(target)))
-            stack.enter_context(traces.removed_unless_kept())
+            stack.enter_context(new_files.removed_unless_kept())
         done = run(_restore(where, path))
         if target is not None:
-            traces.kept = True
+            new_files.kept = True
     if as_json:
-        show.as_json(done)
+        output.as_json(done)
     else:
         click.echo(f"restored to {done['store']}, store id {done['storeId']}")
         show_damaged(done["damaged"])
@@ -57,10 +57,10 @@ def restore(where: Where, as_json: bool, path: Path) -> None:
 
 
 async def _restore(where: Where, path: Path) -> dict[str, Any]:
-    from holdfast.store.backup.backup import damaged_sessions
-    from holdfast.store.backup.backup import restore as put_back
+    from holdfast.store.backup import damaged_sessions
+    from holdfast.store.backup import restore as put_back
 
-    with show.Progress() as progress:
+    with ProgressLine() as progress:
 
         def told(what: str, done: int, of: int) -> None:
             progress(f"{what} {done:,} of {of:,}" if of else f"{what} {done:,}")

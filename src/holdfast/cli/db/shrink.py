@@ -1,10 +1,8 @@
 """`holdfast db shrink`."""
 
-from pathlib import Path
-
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run
 from holdfast.cli.target_options import Where, somewhere
@@ -20,8 +18,8 @@ def shrink(where: Where, as_json: bool) -> None:
     Needed once, for a file that an earlier version made: from then on its gateway gives back by itself what
     deletions leave. The disk needs room for both files meanwhile.
     """
+    from holdfast.store import shrink_store, sqlite_path
     from holdfast.store.lock import StoreLock, lock_path
-    from holdfast.store.urls import sqlite_path
 
     path = None if where.url is not None else sqlite_path(where.store_url)
     if path is None:
@@ -29,17 +27,8 @@ def shrink(where: Where, as_json: bool) -> None:
     if not path.is_file():
         raise NotFound(f"there is no store at {path}")
     with StoreLock(lock_path(path)):
-        before, after = run(_shrink(where.store_url, path))
+        before, after = run(shrink_store(where.store_url))
     if as_json:
-        show.as_json({"sizeBefore": before, "size": after})
+        output.as_json({"sizeBefore": before, "size": after})
     else:
-        click.echo(f"{path}: {show.size(before)}, now {show.size(after)}")
-
-
-async def _shrink(url: str, path: Path) -> tuple[int, int]:
-    from holdfast.store import open_store
-    from holdfast.store.sqlite.space import shrink as write_anew
-
-    async with await open_store(url):
-        pass  # it is a store of ours, and its schema is up to date
-    return write_anew(path)
+        click.echo(f"{path}: {output.size(before)}, now {output.size(after)}")

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -17,9 +17,9 @@ def status(where: Where, as_json: bool) -> None:
     """Say what the store is, how large, and who holds it."""
     found = run(_status(where))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
         return
-    show.pairs(
+    output.pairs(
         [
             ("store", found["store"] or "-"),
             *(("held by", each) for each in _holders(found)),
@@ -28,9 +28,9 @@ def status(where: Where, as_json: bool) -> None:
             ("store id", found["storeId"]),
             ("sessions", f"{found['sessions']:,}"),
             ("events", f"{found['events']:,}"),
-            ("size", show.size(found["sizeBytes"])),
-            ("free", show.size(free) if (free := found["figures"].get("freeBytes")) is not None else "-"),
-            ("log", show.size(found["walSizeBytes"]) if found["walSizeBytes"] is not None else "-"),
+            ("size", output.size(found["sizeBytes"])),
+            ("free", output.size(free) if (free := found["figures"].get("freeBytes")) is not None else "-"),
+            ("log", output.size(found["walSizeBytes"]) if found["walSizeBytes"] is not None else "-"),
         ]
     )
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.progress import ProgressLine
 
 ARCHIVE = "archive"
 FILES = "files"
@@ -17,7 +18,9 @@ SEED = "seed"
 
 @click.command()
 @click.argument("session_ids", metavar="[SESSION_ID]...", nargs=-1)
-@click.option("--output", "-o", required=True, type=click.Path(path_type=Path), help="The new file, or the folder.")
+@click.option(
+    "--output", "-o", "path", required=True, type=click.Path(path_type=Path), help="The new file, or the folder."
+)
 @click.option(
     "--layout",
     type=click.Choice([ARCHIVE, FILES, SEED]),
@@ -31,7 +34,7 @@ SEED = "seed"
 @somewhere
 @says_errors
 def export(
-    where: Where, as_json: bool, session_ids: tuple[str, ...], output: Path, layout: str, follow: bool, force: bool
+    where: Where, as_json: bool, session_ids: tuple[str, ...], path: Path, layout: str, follow: bool, force: bool
 ) -> None:
     """Write sessions, all of them or those that are named, to one archive or to plain files.
 
@@ -40,42 +43,42 @@ def export(
     if layout == ARCHIVE:
         if follow:
             raise click.UsageError("only --layout files and --layout seed can be followed")
-        if output.exists() and not force:
-            raise click.UsageError(f"{output} is there already: name a new file, or use --force")
-        done = run(_archive(where, session_ids, output))
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} is there already: name a new file, or use --force")
+        done = run(_archive(where, session_ids, path))
     else:
-        done = run(_files(where, session_ids, output, follow=follow, one_file=layout == SEED))
+        done = run(_files(where, session_ids, path, follow=follow, one_file=layout == SEED))
     if as_json:
-        show.as_json(done)
+        output.as_json(done)
     else:
         click.echo(
-            f"{show.number(done['sessions'], 'session')}, {show.number(done['events'], 'event')}: {done['path']}"
+            f"{output.number(done['sessions'], 'session')}, {output.number(done['events'], 'event')}: {done['path']}"
         )
 
 
-async def _archive(where: Where, session_ids: tuple[str, ...], output: Path) -> dict[str, Any]:
+async def _archive(where: Where, session_ids: tuple[str, ...], path: Path) -> dict[str, Any]:
     from holdfast.store.portable import ArchiveReader, replacing
 
     async with serving(where) as service:
-        with show.Progress() as progress, replacing(output) as file:
+        with ProgressLine() as progress, replacing(path) as file:
             done = 0
             async with service.stream("GET", "/api/export", session=list(session_ids)) as answer:
                 async for chunk in answer.aiter_bytes():
                     file.write(chunk)
                     done += len(chunk)
-                    progress(f"{show.size(done)} written")
-    with ArchiveReader(output) as archive:
+                    progress(f"{output.size(done)} written")
+    with ArchiveReader(path) as archive:
         totals = archive.totals
-    return {"path": str(output), "bytes": done, "sessions": totals.sessions, "events": totals.events}
+    return {"path": str(path), "bytes": done, "sessions": totals.sessions, "events": totals.events}
 
 
 async def _files(
-    where: Where, session_ids: tuple[str, ...], output: Path, *, follow: bool, one_file: bool
+    where: Where, session_ids: tuple[str, ...], path: Path, *, follow: bool, one_file: bool
 ) -> dict[str, Any]:
     from holdfast.cli.files import export_files, follow_files
 
     async with serving(where) as service:
-        with show.Progress() as progress:
+        with ProgressLine() as progress:
             if follow:
-                await follow_files(service, output, session_ids, progress, one_file=one_file)
-            return await export_files(service, output, session_ids, progress, one_file=one_file)
+                await follow_files(service, path, session_ids, progress, one_file=one_file)
+            return await export_files(service, path, session_ids, progress, one_file=one_file)

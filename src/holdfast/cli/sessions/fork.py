@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -31,7 +31,7 @@ def fork(
     body = {"at": at, "checkpointId": checkpoint, "sessionId": new_id, "key": key}
     made = run(_fork(where, session_id, {name: value for name, value in body.items() if value is not None}))
     if as_json:
-        show.as_json(made)
+        output.as_json(made)
         return
     click.echo(f"forked {session_id} at event {made['forkedFrom']['seq']}:", err=True)
     click.echo(made["sessionId"])

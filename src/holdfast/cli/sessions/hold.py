@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.text import one_line
 
 
 @click.command()
@@ -21,9 +21,9 @@ def hold(where: Where, as_json: bool, session_id: str, release: bool, reason: st
     """Lay a legal hold on a session, or release it: a session under hold is neither deleted nor erased."""
     found = run(_hold(where, session_id, {"held": not release, "reason": reason}))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
     else:
-        click.echo(f"{plain(session_id)} is {'under legal hold' if found['held'] else 'free'}")
+        click.echo(f"{one_line(session_id)} is {'under legal hold' if found['held'] else 'free'}")
 
 
 async def _hold(where: Where, session_id: str, body: dict[str, Any]) -> Any:

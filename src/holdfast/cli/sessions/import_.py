@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import CANNOT, says_errors
 from holdfast.cli.service import Service, run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.progress import ProgressLine
+from holdfast.terminal.text import one_line
 
 CHUNK = 256 * 1024
 COUNT_SECONDS = 0.2
@@ -39,7 +40,7 @@ def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
     else:
         done = run(_archive(where, path))
     if as_json:
-        show.as_json(done)
+        output.as_json(done)
     else:
         _show(done)
     if done.get("refused"):
@@ -49,7 +50,7 @@ def import_(where: Where, as_json: bool, path: Path, undoing: bool) -> None:
 async def _archive(where: Where, path: Path) -> Any:
     size = path.stat().st_size  # noqa: ASYNC240 - nothing else runs yet
     async with serving(where, writes=True, creates=True) as service:
-        with show.Progress() as progress:
+        with ProgressLine() as progress:
 
             async def chunks() -> AsyncIterator[bytes]:
                 done = 0
@@ -57,7 +58,7 @@ async def _archive(where: Where, path: Path) -> Any:
                     while chunk := file.read(CHUNK):
                         yield chunk
                         done += len(chunk)
-                        progress(f"{show.size(done)} of {show.size(size)} sent")
+                        progress(f"{output.size(done)} of {output.size(size)} sent")
                 progress("checking", at_once=True)
 
             async with (
@@ -68,7 +69,7 @@ async def _archive(where: Where, path: Path) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _counting(service: Service, progress: show.Progress) -> AsyncIterator[None]:
+async def _counting(service: Service, progress: ProgressLine) -> AsyncIterator[None]:
     """Meanwhile, tell whoever looks how many sessions have arrived."""
 
     async def count() -> None:
@@ -77,7 +78,7 @@ async def _counting(service: Service, progress: show.Progress) -> AsyncIterator[
             await asyncio.sleep(COUNT_SECONDS)
             arrived = (await service.call("GET", "/api/status"))["sessions"] - before
             if arrived > 0:
-                progress(f"{show.number(arrived, 'session')} imported", at_once=True)
+                progress(f"{output.number(arrived, 'session')} imported", at_once=True)
 
     counting = asyncio.create_task(count()) if progress.visible else None
     try:
@@ -92,7 +93,7 @@ async def _files(where: Where, path: Path) -> Any:
     from holdfast.cli.import_files import import_files
 
     async with serving(where, writes=True, creates=True) as service:
-        with show.Progress() as progress:
+        with ProgressLine() as progress:
             return await import_files(service, path, where.data / "imports", progress)
 
 
@@ -106,13 +107,15 @@ async def _undo(where: Where, path: Path) -> Any:
 def _show(done: dict[str, Any]) -> None:
     for title, name in (("imported", "sessions"), ("here before", "thereBefore"), ("taken back", "deleted")):
         if done.get(name):
-            click.echo(f"{title}: {show.number(len(done[name]), 'session')}")
-    click.echo(show.number(done.get("events", 0), "event" if "deleted" in done else "new event"))
+            click.echo(f"{title}: {output.number(len(done[name]), 'session')}")
+    click.echo(output.number(done.get("events", 0), "event" if "deleted" in done else "new event"))
     for skipped in done.get("skipped", ()):
-        click.echo(f"skipped: {plain(skipped['file'])} line {skipped['line']}: {skipped['reason']}", err=True)
+        click.echo(f"skipped: {one_line(skipped['file'])} line {skipped['line']}: {skipped['reason']}", err=True)
     for refused in done.get("refused", ()):
-        click.echo(f"refused: {plain(refused['session'])}: {plain(refused['reason'])}", err=True)
+        click.echo(f"refused: {one_line(refused['session'])}: {one_line(refused['reason'])}", err=True)
     for key in done.get("keysTaken", ()):
-        click.echo(f"key {plain(key)} routes to another session here, or was reset here later, and stays so", err=True)
+        click.echo(
+            f"key {one_line(key)} routes to another session here, or was reset here later, and stays so", err=True
+        )
     if done.get("kept"):
         click.echo(f"the files were kept: {done['kept']}", err=True)

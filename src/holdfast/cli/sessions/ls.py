@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import table
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -29,11 +28,11 @@ def ls(where: Where, as_json: bool, limit: int, cursor: str | None, **chosen: st
     """List sessions, newest first."""
     page = run(_list(where, limit=limit, cursor=cursor, **chosen))
     if as_json:
-        show.as_json(page)
+        output.as_json(page)
         return
     now = SystemClock().now()
     rows = [_row(session, now) for session in page["sessions"]]
-    table(COLUMNS, rows, right=("events", "size"), whole=("session",))
+    output.table(COLUMNS, rows, right=("events", "size"), whole=("session",))
     if not rows and not page["cursor"]:
         click.echo("no sessions", err=True)
     if page["cursor"]:
@@ -50,8 +49,8 @@ def _row(session: dict[str, Any], now: int) -> list[str]:
         session["sessionId"],
         session["status"] + (" (held)" if session["held"] else ""),
         f"{session['headSeq']:,}",
-        show.size(session["sizeBytes"]),
-        show.age(session["updatedAt"], now),
+        output.size(session["sizeBytes"]),
+        output.age(session["updatedAt"], now),
         session["userId"] or "",
         " ".join(session["tags"]),
     ]

@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.asking import confirm
-from holdfast.cli.columns import table
 from holdfast.cli.errors import says_errors
 from holdfast.cli.option_types import AGE
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import SystemClock
+from holdfast.terminal.progress import ProgressLine
 
 
 @click.command()
@@ -33,15 +33,15 @@ def purge(
     order = {"sessions": list(session_ids) or None, "olderThanMs": older_than}
     found = run(_purge(where, order, dry_run=dry_run, ask=not yes))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
         return
     now = SystemClock().now()
     rows = [
-        [each["sessionId"], f"{each['events']:,}", show.size(each["sizeBytes"]), show.age(each["deletedAt"], now)]
+        [each["sessionId"], f"{each['events']:,}", output.size(each["sizeBytes"]), output.age(each["deletedAt"], now)]
         for each in found["purged"]
     ]
-    table(("session", "events", "size", "deleted"), rows, right=("events", "size"), whole=("session",))
-    click.echo(f"{show.number(len(rows), 'archive')} {'would be removed' if dry_run else 'removed'}", err=True)
+    output.table(("session", "events", "size", "deleted"), rows, right=("events", "size"), whole=("session",))
+    click.echo(f"{output.number(len(rows), 'archive')} {'would be removed' if dry_run else 'removed'}", err=True)
 
 
 async def _purge(where: Where, order: dict[str, Any], *, dry_run: bool, ask: bool) -> Any:
@@ -49,7 +49,7 @@ async def _purge(where: Where, order: dict[str, Any], *, dry_run: bool, ask: boo
         plan = await service.call("POST", "/api/archives/purge", body={**order, "dryRun": True}, slow=True)
         if dry_run or not plan["purged"]:
             return plan
-        confirm(f"Remove {show.number(len(plan['purged']), 'archive')} for good?", ask=ask)
-        with show.Progress() as progress:
-            progress(f"removing {show.number(len(plan['purged']), 'archive')}")
+        confirm(f"Remove {output.number(len(plan['purged']), 'archive')} for good?", ask=ask)
+        with ProgressLine() as progress:
+            progress(f"removing {output.number(len(plan['purged']), 'archive')}")
             return await service.call("POST", "/api/archives/purge", body={**order, "dryRun": False}, slow=True)

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.text import one_line
 
 
 @click.command()
@@ -20,9 +20,9 @@ def reset(where: Where, as_json: bool, session_id: str, new_id: str | None) -> N
     """Let a new, empty session take another's place on its keys; the old one stays, and each names the other."""
     made = run(_reset(where, session_id, {"sessionId": new_id} if new_id else {}))
     if as_json:
-        show.as_json(made)
+        output.as_json(made)
         return
-    moved = plain(", ".join(made["keys"])) or "none: the session had no key"
+    moved = one_line(", ".join(made["keys"])) or "none: the session had no key"
     click.echo(f"keys that moved: {moved}", err=True)
     click.echo(made["sessionId"])
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.asking import confirm
-from holdfast.cli.columns import plain, table
 from holdfast.cli.errors import problem_of, says_errors
 from holdfast.cli.option_types import AGE, SIZE
 from holdfast.cli.service import Service, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
+from holdfast.terminal.progress import ProgressLine
+from holdfast.terminal.text import one_line
 
 FAILED = 1
 WOULD = "would be deleted"
@@ -60,19 +61,19 @@ async def _retain(where: Where, limits: dict[str, int | None], *, dry_run: bool,
         plan = await service.call("POST", "/api/retention", body={**limits, "dryRun": True}, slow=True)
         if not dry_run and plan["doomed"]:
             confirm(_question(len(plan["doomed"])), ask=ask)
-            with show.Progress() as progress:
-                progress(f"deleting {show.number(len(plan['doomed']), 'session')}")
+            with ProgressLine() as progress:
+                progress(f"deleting {output.number(len(plan['doomed']), 'session')}")
                 plan = await service.call("POST", "/api/retention", body={**limits, "dryRun": False}, slow=True)
     if as_json:
-        show.as_json(plan)
+        output.as_json(plan)
         return True
     now = SystemClock().now()
     gone = [each for each in plan["doomed"] if dry_run or each["sessionId"] in plan["deleted"]]
-    rows = [[d["sessionId"], d["reason"], show.age(d["updatedAt"], now), show.size(d["sizeBytes"])] for d in gone]
-    table(("session", "over", "changed", "size"), rows, right=("size",), whole=("session",))
+    rows = [[d["sessionId"], d["reason"], output.age(d["updatedAt"], now), output.size(d["sizeBytes"])] for d in gone]
+    output.table(("session", "over", "changed", "size"), rows, right=("size",), whole=("session",))
     for held in plan["held"]:
-        click.echo(f"{plain(held)} is under legal hold and stays", err=True)
-    click.echo(f"{show.number(len(gone), 'session')} {WOULD if dry_run else DONE}", err=True)
+        click.echo(f"{one_line(held)} is under legal hold and stays", err=True)
+    click.echo(f"{output.number(len(gone), 'session')} {WOULD if dry_run else DONE}", err=True)
     return True
 
 
@@ -85,21 +86,21 @@ async def _named(
         found = [await service.call("GET", at("/api/sessions/{}/resume", name), limit=1) for name in session_ids]
         if not dry_run:
             confirm(_question(len(session_ids)), ask=ask)
-            with show.Progress() as progress:
+            with ProgressLine() as progress:
                 for session_id in session_ids:
                     progress(f"deleting {session_id}")
                     await _delete(service, session_id, reason, done, failed)
     sessions = [each["session"] for each in found]
     if as_json:
         doomed = [{"sessionId": each["sessionId"], "held": each["held"]} for each in sessions]
-        show.as_json({"doomed": doomed, "deleted": done, "failed": [problem_of(error) for error in failed]})
+        output.as_json({"doomed": doomed, "deleted": done, "failed": [problem_of(error) for error in failed]})
     elif dry_run:
         for each in sessions:
-            click.echo(f"{plain(each['sessionId'])}: {'is under legal hold and stays' if each['held'] else WOULD}")
+            click.echo(f"{one_line(each['sessionId'])}: {'is under legal hold and stays' if each['held'] else WOULD}")
     for gone in done if not as_json else ():
-        click.echo(f"{plain(gone['sessionId'])}: {show.number(gone['events'], 'event')} archived")
+        click.echo(f"{one_line(gone['sessionId'])}: {output.number(gone['events'], 'event')} archived")
     for error in failed if not as_json else ():
-        click.echo(f"error: {plain(error.message)}", err=True)
+        click.echo(f"error: {one_line(error.message)}", err=True)
     return not failed
 
 
@@ -113,4 +114,4 @@ async def _delete(
 
 
 def _question(count: int) -> str:
-    return f"Delete {show.number(count, 'session')}? They are archived, and their ids are never used again"
+    return f"Delete {output.number(count, 'session')}? They are archived, and their ids are never used again"

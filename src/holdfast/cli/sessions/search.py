@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain, styled
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.screen import styled
+from holdfast.terminal.text import one_line
 
 NOTHING = 1
 
@@ -32,7 +33,7 @@ def search(where: Where, as_json: bool, words: tuple[str, ...], **query: Any) ->
     """
     found = run(_search(where, " ".join(words), **query))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
     else:
         _show(found)
     if not found["hits"] and not found["damaged"]:
@@ -46,15 +47,16 @@ async def _search(where: Where, words: str, **query: Any) -> Any:
 
 def _show(found: dict[str, Any]) -> None:
     for hit in found["hits"]:
-        place = styled(f"{plain(hit['sessionId'])}  {hit['seq']}", bold=True)
-        click.echo(f"{place}  {plain(hit['type'])}  {styled(hit['timestamp'], dim=True)}")
+        place = styled(f"{one_line(hit['sessionId'])}  {hit['seq']}", "bold")
+        click.echo(f"{place}  {one_line(hit['type'])}  {styled(hit['timestamp'], 'dim')}")
         if hit["snippet"] is None:
-            click.echo(styled(f"  {hit['sizeBytes']} bytes: too large for its text to be shown", dim=True))
+            click.echo(styled(f"  {hit['sizeBytes']} bytes: too large for its text to be shown", "dim"))
         else:
             click.echo(f"  {_highlighted(hit['snippet'], hit['highlights'])}")
     for damaged in found["damaged"]:
         click.echo(
-            f"damaged: {plain(damaged['sessionId'])} event {damaged['seq']}: {plain(damaged['problem'])}", err=True
+            f"damaged: {one_line(damaged['sessionId'])} event {damaged['seq']}: {one_line(damaged['problem'])}",
+            err=True,
         )
     if found["cursor"]:
         click.echo(f"more: --cursor {found['cursor']}", err=True)
@@ -66,6 +68,6 @@ def _highlighted(text: str, places: list[list[int]]) -> str:
     parts: list[str] = []
     done = 0
     for start, end in places:
-        parts += [plain(text[done:start]), styled(plain(text[start:end]), fg="yellow", bold=True)]
+        parts += [one_line(text[done:start]), styled(one_line(text[start:end]), "bold yellow")]
         done = end
-    return "".join([*parts, plain(text[done:])])
+    return "".join([*parts, one_line(text[done:])])

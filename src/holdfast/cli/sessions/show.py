@@ -4,12 +4,11 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show as shown
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import asks
-from holdfast.cli.events import line_of
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.text import one_line
 
 
 @click.command()
@@ -21,18 +20,18 @@ def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
     """Show one session: what it is, its state, what is open, and its newest events."""
     found = run(_resume(where, session_id, limit))
     if as_json:
-        shown.as_json(found)
+        output.as_json(found)
         return
     _session(found["session"])
     if found["snapshot"]:
         snapshot = found["snapshot"]
-        shown.heading(f"{snapshot['kind']} of events {snapshot['firstSeq']} to {snapshot['lastSeq']}")
-        click.echo(plain(shown.compact(snapshot["document"], 1000)))
-    shown.heading(f"state, version {found['state'].get('version', 0)}")
+        output.heading(f"{snapshot['kind']} of events {snapshot['firstSeq']} to {snapshot['lastSeq']}")
+        click.echo(one_line(output.compact(snapshot["document"], 1000)))
+    output.heading(f"state, version {found['state'].get('version', 0)}")
     state = {
         name: value for name, value in found["state"].items() if name not in {"sessionId", "version", "goals", "agents"}
     }
-    click.echo(plain(shown.compact(state, 2000)))
+    click.echo(one_line(output.compact(state, 2000)))
     for title, kind, rows in (
         (
             "open goals",
@@ -42,7 +41,7 @@ def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
         (
             "sub-agents at work",
             "agents",
-            [(each["agentId"], f"{each['type']}: {shown.compact(each['task'])}") for each in found["agents"]],
+            [(each["agentId"], f"{each['type']}: {output.compact(each['task'])}") for each in found["agents"]],
         ),
         (
             "unresolved effects",
@@ -52,11 +51,11 @@ def show(where: Where, as_json: bool, session_id: str, limit: int) -> None:
     ):
         if rows:
             omitted = found.get(f"{kind}Omitted", 0)
-            shown.heading(f"{title}, and {omitted:,} older" if omitted else title)
-            shown.pairs(rows)
-    shown.heading(f"newest {len(found['events'])} of {found['session']['headSeq']} events")
+            output.heading(f"{title}, and {omitted:,} older" if omitted else title)
+            output.pairs(rows)
+    output.heading(f"newest {len(found['events'])} of {found['session']['headSeq']} events")
     for event in found["events"]:
-        click.echo(line_of(event))
+        click.echo(output.event_line(event))
 
 
 async def _resume(where: Where, session_id: str, limit: int) -> Any:
@@ -72,10 +71,10 @@ def _session(session: dict[str, Any]) -> None:
         ("user", session["userId"] or "-"),
         ("created", session["createdAt"]),
         ("changed", session["updatedAt"]),
-        ("events", f"{session['headSeq']:,} ({shown.size(session['sizeBytes'])})"),
+        ("events", f"{session['headSeq']:,} ({output.size(session['sizeBytes'])})"),
         ("head", session["headHash"]),
         ("tags", " ".join(session["tags"]) or "-"),
-        ("metadata", shown.compact(session["metadata"], 1000)),
+        ("metadata", output.compact(session["metadata"], 1000)),
     ]
-    rows += [(name, shown.compact(value)) for name, value in session["lineage"].items()]
-    shown.pairs(rows)
+    rows += [(name, output.compact(value)) for name, value in session["lineage"].items()]
+    output.pairs(rows)

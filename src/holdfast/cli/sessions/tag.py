@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import at, run, serving
 from holdfast.cli.target_options import Where, somewhere
+from holdfast.terminal.text import one_line
 
 
 @click.command()
@@ -24,9 +24,9 @@ def tag(where: Where, as_json: bool, session_id: str, tags: tuple[str, ...], rem
     body = {"add": list(tags), "remove": list(remove)}
     found = run(_tag(where, session_id, body))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
     else:
-        click.echo(" ".join(plain(each) for each in found["tags"]))
+        click.echo(" ".join(one_line(each) for each in found["tags"]))
 
 
 async def _tag(where: Where, session_id: str, body: dict[str, Any]) -> Any:

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import asks
-from holdfast.cli.events import line_of
 from holdfast.cli.service import Service, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 
@@ -59,7 +58,7 @@ async def _session(service: Service, session_id: str, limit: int, *, follow: boo
 def _print(message: dict[str, Any], *, as_json: bool, named: bool = False) -> None:
     """A message of the feed as a line."""
     if as_json:
-        show.as_json(message)
+        output.as_json(message)
         return
     event = message["data"] if message["type"] == "action" else {**message, "details": message["data"]}
-    click.echo(line_of(event, message["sessionId"] if named else None))
+    click.echo(output.event_line(event, message["sessionId"] if named else None))

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain, table
+from holdfast.cli import output
 from holdfast.cli.errors import problem_of, says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Corrupt
+from holdfast.terminal.progress import ProgressLine
+from holdfast.terminal.text import one_line
 
 WRONG = 1
 
@@ -58,7 +59,7 @@ def verify(where: Where, as_json: bool, session_ids: tuple[str, ...]) -> None:
     """
     report = run(_verify(where, session_ids))
     if as_json:
-        show.as_json(_object(report))
+        output.as_json(_object(report))
     else:
         _show(report)
     sys.exit(0 if report.ok else WRONG)
@@ -72,12 +73,12 @@ async def _verify(where: Where, session_ids: Sequence[str]) -> Report:
             report.store, report.store_id = status["store"], status["storeId"]
             report.engine = f"{status['engine']} {status['engineVersion']}"
             body = {"sessions": list(session_ids) or None}
-            with show.Progress() as progress:
+            with ProgressLine() as progress:
                 async for line in service.lines("POST", "/api/verify", body=body):
                     found = json.loads(line)
                     if "sessionId" in found:
                         report.sessions.append({"problem": None, "badSeq": None, **found})
-                        progress(f"{show.number(len(report.sessions), 'session')} verified")
+                        progress(f"{output.number(len(report.sessions), 'session')} verified")
                     else:
                         report.files += found.get("files") or []
     except HoldfastError as error:
@@ -101,17 +102,19 @@ def _object(report: Report) -> dict[str, Any]:
 
 
 def _show(report: Report) -> None:
-    click.echo(f"store    {plain(report.store)}")
+    click.echo(f"store    {one_line(report.store)}")
     click.echo(f"engine   {report.engine}")
     click.echo(f"files    {'ok' if not report.files else 'damaged'}")
     for text in report.files:
-        click.echo(f"         {plain(text)}")
+        click.echo(f"         {one_line(text)}")
     rows = [
         ["ok" if found["ok"] else "BAD", found["sessionId"], str(found["events"]), found["headHash"]]
         for found in report.sessions
     ]
-    table(("", "session", "events", "head hash"), rows, right=("events",), whole=("", "session", "events", "head hash"))
+    output.table(
+        ("", "session", "events", "head hash"), rows, right=("events",), whole=("", "session", "events", "head hash")
+    )
     for found in report.bad:
         place = "" if found["badSeq"] is None else f" at event {found['badSeq']}"
-        click.echo(f"BAD  {plain(found['sessionId'])}{place}: {plain(found['problem'])}")
-    click.echo(f"{show.number(len(report.sessions), 'session')} verified, {len(report.bad)} bad")
+        click.echo(f"BAD  {one_line(found['sessionId'])}{place}: {one_line(found['problem'])}")
+    click.echo(f"{output.number(len(report.sessions), 'session')} verified, {len(report.bad)} bad")

@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.option_types import AGE
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
-from holdfast.store.operators.tokens import SCOPES
+from holdfast.store.operators import SCOPES
 
 
 @click.command()
@@ -33,7 +33,7 @@ def create(where: Where, as_json: bool, name: str, scopes: tuple[str, ...], last
     body = {"name": name, "scopes": list(scopes), "tenant": where.tenant, "lastsMs": lasts_ms}
     made = run(_create(where, body))
     if as_json:
-        show.as_json(made)
+        output.as_json(made)
         return
     described = made["described"]
     click.echo(made["token"])

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import table
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
@@ -21,11 +20,11 @@ def list_(where: Where, as_json: bool) -> None:
     """List all tokens there ever were, oldest first."""
     found = run(_list(where))
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
         return
     now = SystemClock().now()
     rows = [_row(each, now) for each in found["tokens"]]
-    table(COLUMNS, rows, whole=("token", "state"))
+    output.table(COLUMNS, rows, whole=("token", "state"))
     if not rows:
         click.echo("no tokens", err=True)
 
@@ -37,7 +36,14 @@ async def _list(where: Where) -> Any:
 
 def _row(token: dict[str, Any], now: int) -> list[str]:
     scopes = " ".join(token["scopes"])
-    return [token["tokenId"], _state(token), token["tenant"], scopes, token["name"], show.age(token["createdAt"], now)]
+    return [
+        token["tokenId"],
+        _state(token),
+        token["tenant"],
+        scopes,
+        token["name"],
+        output.age(token["createdAt"], now),
+    ]
 
 
 def _state(token: dict[str, Any]) -> str:

@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 import click
 
-from holdfast.cli import show
-from holdfast.cli.columns import plain
+from holdfast.cli import output
 from holdfast.cli.errors import says_errors
 from holdfast.cli.service import as_text, run, serving
 from holdfast.cli.target_options import Where, somewhere
-from holdfast.store.operators.tokens import id_of
+from holdfast.store.operators import id_of
+from holdfast.terminal.text import one_line
 
 
 @click.command()
@@ -25,9 +25,9 @@ def revoke(where: Where, as_json: bool, token_id: str) -> None:
     """
     ended = run(_revoke(where, id_of(token_id) or token_id))
     if as_json:
-        show.as_json(ended)
+        output.as_json(ended)
     else:
-        click.echo(f"token {ended['tokenId']} ({plain(ended['name'])}) is revoked", err=True)
+        click.echo(f"token {ended['tokenId']} ({one_line(ended['name'])}) is revoked", err=True)
 
 
 async def _revoke(where: Where, token_id: str) -> Any:

@@ -15,7 +15,7 @@ from holdfast.gateway.access.auth import CALLER, STORE
 from holdfast.gateway.access.scopes import Caller, is_audited, needed
 from holdfast.gateway.errors import NoAudit, Unexpected
 from holdfast.store import Store
-from holdfast.store.operators.tokens import WRITE
+from holdfast.store.operators import WRITE
 
 MAX_METHOD = 20
 MAX_TARGET = 500

@@ -20,8 +20,7 @@ from holdfast.gateway.connections.limits import FAILURES
 from holdfast.gateway.connections.rates import Rates, address_key, too_many
 from holdfast.gateway.errors import Forbidden, Unauthorized
 from holdfast.http.answers import problem_answer, refuse_upgrade
-from holdfast.store import Store
-from holdfast.store.lanes.callers import reading_for
+from holdfast.store import Store, reading_for
 
 CALLER = "holdfast.caller"
 STORE = "holdfast.store"

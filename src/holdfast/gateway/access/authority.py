@@ -7,7 +7,7 @@ from typing import Protocol
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.errors import Unauthorized
 from holdfast.store import Store
-from holdfast.store.operators.tokens import OPERATOR, SCOPES, digest
+from holdfast.store.operators import OPERATOR, SCOPES, digest
 
 
 class Authority(Protocol):

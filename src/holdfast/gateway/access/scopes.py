@@ -17,7 +17,7 @@ from holdfast.a2a.protocol.wire import READING, Operation
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core.ids import check_tenant
 from holdfast.gateway.errors import Forbidden, NoRoute
-from holdfast.store.operators.tokens import ADMIN, METRICS, OPERATOR, READ, SCOPES, WRITE
+from holdfast.store.operators import ADMIN, METRICS, OPERATOR, READ, SCOPES, WRITE
 
 OPEN = frozenset({"/", "/health", "/readyz", "/openapi.json", "/docs", "/agent-card", "/.well-known/agent-card.json"})
 """Served to anybody who reaches the gateway: what it is and whether it lives, nothing of what it keeps."""

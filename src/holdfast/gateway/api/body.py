@@ -22,7 +22,7 @@ from holdfast.core.large_json import LARGE_JSON
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.unknown import unknown_member
 from holdfast.gateway.wire.sessions import NewAction, NewResponse
-from holdfast.store.log.prepare import MAX_EVENTS
+from holdfast.store import MAX_EVENTS
 
 LARGE = 128 * 1024
 MAX_LINES = 2 * MAX_EVENTS

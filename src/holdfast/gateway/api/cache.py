@@ -12,9 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from holdfast.gateway.api.answers import Answer
-from holdfast.store import Store
-from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store import ReadLength, Store, StoreSnapshot
 
 MOST_BYTES = 32 * 1024 * 1024
 LARGEST = 1024 * 1024
@@ -39,7 +37,7 @@ class Kept(NamedTuple):
 
 
 Key = tuple[Hashable, ...]
-Look = Callable[[Tx], Answer]
+Look = Callable[[StoreSnapshot], Answer]
 
 
 class Cache:
@@ -58,7 +56,7 @@ class Cache:
         """The bytes of all that is kept."""
         return self._bytes
 
-    async def answer(self, store: Store, key: Key, look: Look, length: Length = Length.LONG) -> Answer:
+    async def answer(self, store: Store, key: Key, look: Look, length: ReadLength = ReadLength.LONG) -> Answer:
         """What `look` finds in the store now; the key names the query, within the store's tenant."""
         key = (store.tenant, *key)
         kept = self._kept.get(key)
@@ -82,7 +80,7 @@ class Cache:
         if self._next.get(key) is shared:
             del self._next[key]
 
-    async def _look(self, store: Store, key: Key, look: Look, length: Length) -> Answer:
+    async def _look(self, store: Store, key: Key, look: Look, length: ReadLength) -> Answer:
         reading = self._reading.setdefault(key, asyncio.Lock())
         try:
             async with reading:

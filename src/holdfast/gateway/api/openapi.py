@@ -7,11 +7,13 @@ are problems like any other, so FastAPI's own shape for them is taken out.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from starlette.responses import Response
 
+from holdfast.core.event_bodies import BODIES
 from holdfast.gateway.api import refusals
-from holdfast.gateway.api.operation import JSON, Operation, answers, components, request_body
+from holdfast.gateway.api.operation import JSON, REFERENCE, Operation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
 from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 
@@ -62,7 +64,7 @@ def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str
             entry["responses"].pop("422", None)
             entry["responses"] |= refusals.refusals(method, path, entry)
     document["components"] = {
-        "schemas": with_open_entries(components(SHAPES)),
+        "schemas": with_event_bodies(with_open_entries(components(SHAPES))),
         "responses": {refusals.NAME: refusals.ANSWER},
     }
     return document
@@ -76,3 +78,13 @@ def with_open_entries(schemas: dict[str, Any]) -> dict[str, Any]:
         closed["additionalProperties"] = found.pop("additionalProperties")
         found["anyOf"] = [closed, {"not": {"required": ["details"]}}]
     return schemas
+
+
+def with_event_bodies(schemas: dict[str, Any]) -> dict[str, Any]:
+    """The schemas with what the store's own events say, each named after its event, and followers told of them."""
+    found, bodies = msgspec.json.schema_components(BODIES.values(), ref_template=f"{REFERENCE}Body")
+    for kind, body in BODIES.items():
+        bodies[body.__name__]["description"] = f"`{kind}`: {bodies[body.__name__]['description']}"
+    data = {"description": "An action, or what the store's own event says.", "anyOf": [*found, {}]}
+    schemas[feeds.Message.__name__]["properties"]["data"] = data
+    return schemas | {f"{name}Body": {**schema, "title": f"{name}Body"} for name, schema in bodies.items()}

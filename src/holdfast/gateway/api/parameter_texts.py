@@ -3,9 +3,9 @@
 from typing import Any
 
 from holdfast.core.ids import MAX_NAME_LENGTH
+from holdfast.core.statuses import SESSION_STATUSES
 from holdfast.gateway.wire.types import OWN_TEXT, SESSION_ID, TEXT
-from holdfast.store.log.prepare import LAST_MS
-from holdfast.store.sessions.sessions import STATUSES
+from holdfast.store import LAST_MS
 
 NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, **TEXT}
 MOMENT = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "minimum": 0, "maximum": LAST_MS}]}
@@ -17,7 +17,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "idempotency-key": {"type": "string", "maxLength": MAX_NAME_LENGTH, **OWN_TEXT},
     **dict.fromkeys(("goal_id", "agent_id", "checkpoint_id", "token_id", "key", "user_id", "user", "tag"), NAME),
     "type": {"type": "array", "items": NAME},
-    "status": {"type": "string", "enum": list(STATUSES)},
+    "status": {"type": "string", "enum": list(SESSION_STATUSES)},
     "reason": {"type": "string", "maxLength": MAX_NAME_LENGTH, **TEXT},
     "if-match": TAGS,
     "if-none-match": TAGS,

@@ -9,9 +9,7 @@ from holdfast.core.clock import from_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import check_name
 from holdfast.gateway.access.auth import store_of
-from holdfast.store import Store
-from holdfast.store.log.prepare import check_key
-from holdfast.store.sessions.sessions import MAX_PAGE
+from holdfast.store import MAX_PAGE, Store, check_key
 
 DEFAULT_PAGE = 50
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from holdfast.store.portable.durable import writing
+from holdfast.store.portable import writing
 
 PIECE = 1024 * 1024
 OPEN_FILES = Path("/dev/fd")

@@ -4,8 +4,7 @@ from collections import OrderedDict
 
 from holdfast.core import types
 from holdfast.core.errors import NotFound, SessionArriving, SessionGone
-from holdfast.store import Store
-from holdfast.store.feed.feed import Envelope
+from holdfast.store import FeedEvent, Store
 
 MOST_KNOWN = 10_000
 
@@ -17,7 +16,7 @@ class Owners:
         self._store = store
         self._known: OrderedDict[str, str | None] = OrderedDict()
 
-    async def of(self, envelope: Envelope) -> str | None:
+    async def of(self, envelope: FeedEvent) -> str | None:
         """The user whose session it is, or was when it was deleted; None if nobody's."""
         session_id = envelope.session_id
         if session_id not in self._known or envelope.event.type == types.SESSION_CREATED:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
-from holdfast.store.backup.backup import PART, BackedUp, damaged_sessions, remove_unfinished
+from holdfast.store.backup import PART, BackedUp, damaged_sessions, remove_unfinished
 
 NAME = re.compile(r"holdfast-(\d{8}T\d{6})\.(\d{3})Z\.backup")
 HINT = "name a folder that can be written: --backup-folder"

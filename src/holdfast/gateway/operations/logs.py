@@ -27,6 +27,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import InvalidInput
 from holdfast.core.redact import redact, redact_fields
 from holdfast.gateway.operations.log_files import LogFiles
+from holdfast.terminal.text import escaped
 
 FOLDER = "logs"
 OURS = "holdfast"
@@ -39,11 +40,11 @@ LONGEST = 16 * 1024
 """Characters of a message or a trace; a line of all of them is far shorter than a file."""
 SLACK = 2 * 1024
 END_SECONDS = 2.0
+NEWLINE = "\n"
 
 log = logging.getLogger("holdfast.gateway.operations.logs")
 
 _encode = msgspec.json.Encoder(enc_hook=repr).encode
-_CONTROLS = {number: f"\\x{number:02x}" for number in (*range(32), 127)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +197,13 @@ class Descriptor:
 
 
 class Plain(logging.Formatter):
-    """A record for people: without secrets, and on one line but for the trace."""
+    """A record for people: without secrets or anything that drives a terminal, and on one line but for the trace."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The time, the level, the logger and what it says."""
         said = f"{to_iso(int(record.created * 1000))} {record.levelname} {record.name}: "
-        said += message_of(record).translate(_CONTROLS)
-        return f"{said}\n{_trace(record)}" if record.exc_info and record.exc_info[1] else said
+        said += escaped(message_of(record))
+        return f"{said}\n{escaped(_trace(record), keep=NEWLINE)}" if record.exc_info and record.exc_info[1] else said
 
 
 @contextmanager

@@ -18,8 +18,6 @@ from holdfast.gateway.connections.unsent import HTTP
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import traffic, turn_times
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET
-from holdfast.gateway.routes.service import schema_version
-from holdfast.store.lanes import lane_counts
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -87,7 +85,7 @@ class Metrics:
             "version": gateway.version,
             "engine": engine.name,
             "engine_version": engine.version,
-            "schema": str(schema_version(engine.name)),
+            "schema": str(gateway.store.schema_version),
         }
         yield InfoMetricFamily("holdfast", "The gateway and its store's engine.", about)
         yield gauge("uptime_seconds", "Since the gateway started.", gateway.uptime)
@@ -147,18 +145,19 @@ class Metrics:
     def _of_lanes(self) -> Iterator["Metric"]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        lanes = [(str(number), lane, lane.tally) for number, lane in enumerate(self._gateway.store.lanes)]
-        events = sum(each.events for _, _, each in lanes)
+        store = self._gateway.store
+        events = sum(lane.events for lane in store.lane_counts)
         yield counter("events_appended", "Events that this gateway has written.", events)
         waiting = GaugeMetricFamily("holdfast_writes_waiting", "Writes that wait for their lane.", labels=["lane"])
         writes = CounterMetricFamily("holdfast_writes", "Writes that were committed, in groups.", labels=["lane"])
         seconds = HistogramMetricFamily("holdfast_commit_seconds", "Time to commit a group of writes.", labels=["lane"])
         failures = dict.fromkeys(FAILURES, 0)
-        for number, lane, done in lanes:
-            waiting.add_metric([number], lane.waiting)
-            writes.add_metric([number], done.writes)
-            seconds.add_metric([number], cumulative(lane_counts.BOUNDS, done.commits_by_time), done.seconds)
-            for code, count in done.failures.copy().items():
+        for number, (queue, lane) in enumerate(zip(store.waiting_writes, store.lane_counts, strict=True)):
+            label = [str(number)]
+            waiting.add_metric(label, queue)
+            writes.add_metric(label, lane.writes)
+            seconds.add_metric(label, cumulative(lane.bounds, lane.commits_by_time), lane.seconds)
+            for code, count in lane.failures.copy().items():
                 failures[code] = failures.get(code, 0) + count
         yield from (waiting, writes, seconds)
         failed = CounterMetricFamily("holdfast_store_failures", "Writes that the store did not make.", labels=["code"])

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from holdfast.core import HoldfastError, SystemClock
 from holdfast.store import Store
-from holdfast.store.tasks.servers import Server
+from holdfast.store.tasks import Server
 
 BEAT_SECONDS = 5.0
 LIVES_MS = 15_000

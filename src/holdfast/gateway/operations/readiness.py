@@ -14,11 +14,7 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.errors import NotReady
 from holdfast.gateway.operations.single_flight import Kept
-from holdfast.store import Store
-from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
-from holdfast.store.operators.write_check import prove_writable
-from holdfast.store.urls import sqlite_path
+from holdfast.store import Store, sqlite_path
 
 ANSWER_SECONDS = 5.0
 FRESH_SECONDS = 1.0
@@ -57,19 +53,16 @@ class Readiness:
     async def _ask(self) -> dict[str, Any]:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._store.sessions.workers.read(_read, Length.LOOK)
+                await self._store.check_readable()
                 await self._write()
                 return await self.figures()
         except TimeoutError:
             raise StoreUnavailable(f"the store did not answer within {ANSWER_SECONDS:.0f} s") from None
 
     async def _write(self) -> None:
-        if not self._store.read_only and self._made() == self._commits:
-            await prove_writable(self._store.sessions.workers)
-        self._commits = self._made()
-
-    def _made(self) -> int:
-        return sum(lane.commits for lane in self._store.lanes)
+        if not self._store.read_only and self._store.commits == self._commits:
+            await self._store.check_writable()
+        self._commits = self._store.commits
 
     async def _ask_figures(self) -> dict[str, Any]:
         found = await asyncio.to_thread(self._store.engine.figures)
@@ -88,7 +81,3 @@ def free_bytes(folder: Path | None) -> int | None:
         return None if folder is None else shutil.disk_usage(folder).free
     except OSError:
         return None
-
-
-def _read(tx: Tx) -> None:
-    tx.one("SELECT count(*) FROM schema_meta")

@@ -22,8 +22,8 @@ from holdfast.core.redact import redact
 from holdfast.core.retry import Backoff
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
-from holdfast.store.backup.backup_process import Order, back_up_apart
-from holdfast.store.operators.duties import Duty
+from holdfast.store.backup import BackupJob, back_up_apart
+from holdfast.store.operators import Duty
 
 RETENTION = "retention"
 PURGE = "purge"
@@ -261,7 +261,7 @@ def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Wo
     async def back_up() -> dict[str, Any]:
         await asyncio.to_thread(backups.prepare)
         path = backups.path_at(served.store.duties.clock.now())
-        made = await back_up_apart(Order(served.url, path), stopping)
+        made = await back_up_apart(BackupJob(served.url, path, served.store.engine.seen()), stopping)
         gone = await asyncio.to_thread(backups.remove_old, made)
         said = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}
         if made.damaged:

@@ -17,9 +17,8 @@ from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import Use, parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.api.operation import Operation
-from holdfast.gateway.api.parameters import check_callers_key, milliseconds
+from holdfast.gateway.api.parameters import milliseconds
 from holdfast.gateway.routes import window
-from holdfast.gateway.routes.batches import Batch, append_batch, line_key
 from holdfast.gateway.wire.sessions import (
     ActionPage,
     ActionsQuery,
@@ -118,15 +117,20 @@ class Actions:
     async def append_batch(self, request: Request) -> Response:
         """Append the actions of a batch in one write."""
         query = _batch_query(request)
-        key = request.headers.get(IDEMPOTENCY_KEY)
 
-        def parse(raw: bytes) -> tuple[list[NewEvent], Batch]:
+        def parse(raw: bytes) -> tuple[list[NewEvent], int | None]:
             bodies = parse_actions(raw)
-            checked = check_callers_key(key) if key else None
-            return keyed(bodies, checked), Batch(checked, expectation(bodies, query.expected_seq), query.create)
+            events = [new_event(body, body.idempotency_key or None) for body in bodies]
+            return events, expectation(bodies, query.expected_seq)
 
-        events, batch = await read_body(request, parse, Use.BATCH)
-        done = await append_batch(store_of(request), request.path_params["session_id"], events, batch)
+        events, expected_seq = await read_body(request, parse, Use.BATCH)
+        done = await store_of(request).append(
+            request.path_params["session_id"],
+            events,
+            expected_seq=expected_seq,
+            create=query.create,
+            batch_key=request.headers.get(IDEMPOTENCY_KEY) or None,
+        )
         written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
         return json_answer(written, 200 if done.replayed == len(events) else 201)
 
@@ -177,14 +181,6 @@ def response_event(body: NewResponse, key: str | None) -> NewEvent:
         body.parent_id,
         milliseconds(body.timestamp),
     )
-
-
-def keyed(bodies: Sequence[NewAction], key: str | None) -> list[NewEvent]:
-    """The events of a batch; a key for the whole batch gives each event without one its own."""
-    return [
-        new_event(body, body.idempotency_key or (line_key(key, number) if key else None))
-        for number, body in enumerate(bodies)
-    ]
 
 
 def expectation(bodies: Sequence[NewAction], expected_seq: int | None) -> int | None:

@@ -14,8 +14,7 @@ from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, TenantStore
 from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
-from holdfast.store import Store
-from holdfast.store.lifecycle.archives import Archived
+from holdfast.store import Archived, Store
 
 PAGE = 500
 

@@ -13,8 +13,7 @@ from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, TenantStore
 from holdfast.gateway.wire.access import AuditEntry, AuditPage
-from holdfast.store.operators.audit import MAX_PAGE
-from holdfast.store.operators.tokens import OPERATOR
+from holdfast.store.operators import MAX_PAGE, OPERATOR
 
 
 def add_routes(routes: APIRouter) -> None:

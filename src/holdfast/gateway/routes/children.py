@@ -14,7 +14,7 @@ from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of, same_as
 from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
 from holdfast.gateway.wire.sessions import StatePatch
-from holdfast.store.sessions.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
+from holdfast.store import AgentPatch, ChildrenPatch, GoalPatch, digest_of
 
 _new_goal = parse_into(NewGoal)
 _goal_change = parse_into(GoalChange)

@@ -11,16 +11,12 @@ from starlette.responses import Response
 
 from holdfast.core import Session, SessionPage
 from holdfast.core.clock import from_iso
-from holdfast.core.errors import InvalidInput, NotFound, SessionGone
+from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import SESSION_STATUSES, one_of
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.wire.sessions import SessionList, session_row
-from holdfast.store import Filter, Store
-from holdfast.store.log.prepare import LAST_MS
-from holdfast.store.pages import PAGE_BYTES
-from holdfast.store.sessions.sessions import STATUSES
-from holdfast.store.text.search import MAX_PAGE as MAX_HITS
-from holdfast.store.text.search import Hit
+from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, Filter, Hit, Store
 
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""
@@ -44,8 +40,8 @@ class Asked:
         began_to: str | None = None,
     ) -> "Asked":
         """The request's parameters, checked; what is empty asks for nothing."""
-        if status and status not in STATUSES:
-            raise InvalidInput(f"{status!r:.80} is not a session's status", hint=f"one of {', '.join(STATUSES)}")
+        if status:
+            one_of(SESSION_STATUSES, status, f"{status!r:.80} is not a session's status")
         return Asked(
             Filter(
                 user_id=check_name(user, "a user id") if user else None,

@@ -15,13 +15,7 @@ from holdfast.gateway.api.parameters import PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes.listing import session_list
 from holdfast.gateway.wire.queries import DamagedEvent, Day, Hit, Hits, Stats, Tokens
 from holdfast.gateway.wire.sessions import SessionList
-from holdfast.store import Filter
-from holdfast.store.engine import Tx
-from holdfast.store.log.projection import DAY_MS
-from holdfast.store.sessions.sessions import page
-from holdfast.store.sessions.totals import begun_by_day, totals
-from holdfast.store.sessions.usage import used_by_day
-from holdfast.store.text.search import MAX_PAGE
+from holdfast.store import DAY_MS, MAX_HITS, StoreSnapshot
 
 DEFAULT_RECENT = 20
 DEFAULT_DAYS = 30
@@ -33,8 +27,8 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
     @routes.get("/api/query/recent", summary="The newest sessions", **described({200: SessionList}))
     async def get_recent(store: TenantStore, limit: PageLimit = DEFAULT_RECENT) -> Response:
-        def look(tx: Tx) -> Answer:
-            return answer_of(session_list(page(tx, store.tenant, Filter(), limit=limit)))
+        def look(snapshot: StoreSnapshot) -> Answer:
+            return answer_of(session_list(snapshot.newest_sessions(limit)))
 
         return answered(await cache.answer(store, ("recent", limit), look))
 
@@ -45,8 +39,8 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
     ) -> Response:
         first = store.sessions.clock.now() // DAY_MS - days + 1
 
-        def look(tx: Tx) -> Answer:
-            return answer_of(stats(tx, store.tenant, first))
+        def look(snapshot: StoreSnapshot) -> Answer:
+            return answer_of(stats(snapshot, first))
 
         return answered(await cache.answer(store, ("stats", first), look))
 
@@ -58,7 +52,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         user: Annotated[str | None, Query(description="only in this user's sessions")] = None,
         type: Annotated[list[str] | None, Query(description="only events of these types")] = None,
         cursor: PageCursor = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 20,
+        limit: Annotated[int, Query(ge=1, le=MAX_HITS)] = 20,
     ) -> Response:
         found = await store.search.find(
             q,
@@ -85,12 +79,12 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         return json_answer(Hits(hits, found.cursor, damaged))
 
 
-def stats(tx: Tx, tenant: str, first: int) -> Stats:
+def stats(snapshot: StoreSnapshot, first: int) -> Stats:
     """The tenant's totals, and those of each day from the first on."""
-    sums, begun = totals(tx, tenant), begun_by_day(tx, tenant, first)
+    sums, begun = snapshot.totals(), snapshot.begun_by_day(first)
     used: dict[int, Usage] = {}
     ever = Usage()
-    for row in used_by_day(tx, tenant):
+    for row in snapshot.usage_by_day():
         ever = both(ever, row.usage)
         if row.day >= first:
             used[row.day] = both(used.get(row.day, Usage()), row.usage)

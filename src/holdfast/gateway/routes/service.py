@@ -8,14 +8,11 @@ from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.sessions import Health, Ready, Service
-from holdfast.store.migrations import newest
-
-MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
 
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve what is beside `/api`."""
-    schema = schema_version(gateway.store.engine.name)
+    schema = gateway.store.schema_version
 
     @routes.get("/health", summary="Whether the process lives", **described({200: Health}))
     async def health() -> Response:
@@ -37,8 +34,3 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
 
     for path, asked in (("/health", health), ("/readyz", readyz), ("/", service)):
         routes.add_api_route(path, asked, methods=["HEAD"], include_in_schema=False)
-
-
-def schema_version(engine: str) -> int:
-    """The version of the schema that this Holdfast writes."""
-    return newest(MIGRATIONS[engine])

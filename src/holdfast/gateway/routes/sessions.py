@@ -28,7 +28,7 @@ from holdfast.gateway.wire.sessions import (
     action,
     session_row,
 )
-from holdfast.store.sessions.resume import DEFAULT_TAIL, MAX_TAIL
+from holdfast.store import DEFAULT_TAIL, MAX_TAIL
 
 _new_session = parse_into(NewSession)
 

@@ -27,11 +27,7 @@ from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore,
 from holdfast.gateway.routes.children import children_in_patch
 from holdfast.gateway.routes.view import Children, children_in, children_of, state_view
 from holdfast.gateway.wire.sessions import StatePatch, StateView
-from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
-from holdfast.store.log.reading import Head, existing_head
-from holdfast.store.sessions.state import Kept, kept
-from holdfast.store.sessions.state_merge import EMPTY
+from holdfast.store import EMPTY_STATE, ReadLength, SessionSnapshot, StateDocument, StoreSnapshot
 
 CHILDREN = ("goals", "agents")
 OURS = frozenset({"sessionId", "version", "expectedVersion", *CHILDREN})
@@ -48,11 +44,11 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
     async def get_state(store: TenantStore, session_id: str, conditions: AskedConditions) -> Response:
         check_session_id(session_id)
 
-        def look(tx: Tx) -> Answer:
-            head = existing_head(tx, store.tenant, session_id)
-            return shown(session_id, kept(tx, head), children_in(tx, head))
+        def look(snapshot: StoreSnapshot) -> Answer:
+            session = snapshot.session(session_id)
+            return shown(session_id, session.document(), children_in(session))
 
-        found = await cache.answer(store, ("state", session_id), look, Length.PAGE)
+        found = await cache.answer(store, ("state", session_id), look, ReadLength.PAGE)
         assert found.tag is not None
         return not_modified(found.tag) if conditions.is_known(found.tag) else answered(found)
 
@@ -69,8 +65,8 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         create: Create = True,
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        def check(tx: Tx, head: Head | None, now: Kept) -> None:
-            there = None if head is None else shown(session_id, now, children_in(tx, head))
+        def check(session: SessionSnapshot | None, now: StateDocument) -> None:
+            there = None if session is None else shown(session_id, now, children_in(session))
             conditions.check_write(None if there is None else there.tag)
 
         body = await read_body(request, _members)
@@ -95,7 +91,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         return answered(shown(session_id, state, children))
 
 
-def shown(session_id: str, state: Kept, children: Children) -> Answer:
+def shown(session_id: str, state: StateDocument, children: Children) -> Answer:
     """The state as an answer, with its tag; the document is shown as it is stored, without being parsed."""
     if any(name in state.document for name in SHOWN):
         view = state_view(session_id, state.version, strict_json.members(state.document), children)
@@ -103,7 +99,7 @@ def shown(session_id: str, state: Kept, children: Children) -> Answer:
         body = strict_json.join(raw)
     else:
         ours = strict_json.encode(state_view(session_id, state.version, {}, children))
-        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY) else ours
+        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY_STATE) else ours
     return Answer(body, tag_of(state.version, body))
 
 

@@ -10,7 +10,7 @@ from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.wire.access import NewToken, TokenList, TokenMade, TokenView
-from holdfast.store.operators.tokens import Token
+from holdfast.store.operators import Token
 
 _new_token = parse_into(NewToken)
 

@@ -29,10 +29,8 @@ from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
 from holdfast.gateway.wire.upkeep import ImportedView
-from holdfast.store import Store
-from holdfast.store.portable import ArchiveWriter
-from holdfast.store.portable.lines import encode_event, event_parts
-from holdfast.store.transfer.imports import Imported
+from holdfast.store import Imported, Store
+from holdfast.store.portable import ArchiveWriter, encode_event, event_parts
 
 LOG_PAGE = 250
 MOST_EXPORTS = 4

@@ -21,7 +21,6 @@ from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.streams import Streamed
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations.timers import Timer
-from holdfast.gateway.routes.service import schema_version
 from holdfast.gateway.wire.upkeep import (
     BackupOrder,
     BackupView,
@@ -35,13 +34,10 @@ from holdfast.gateway.wire.upkeep import (
     Verify,
     VerifyLine,
 )
-from holdfast.store import Policy, Store
-from holdfast.store.backup.backup import back_up
-from holdfast.store.lifecycle.retention import Doomed
-from holdfast.store.log.verify import Verified
-from holdfast.store.operators.tokens import OPERATOR
-from holdfast.store.sessions.totals import totals
-from holdfast.store.tasks.servers import Server
+from holdfast.store import Doomed, Policy, Store, StoreSnapshot, Verified
+from holdfast.store.backup import back_up
+from holdfast.store.operators import OPERATOR
+from holdfast.store.tasks import Server
 
 _encode = msgspec.json.Encoder().encode
 _verify = or_empty(parse_into(Verify))
@@ -54,7 +50,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
 
     @routes.get("/api/status", summary="The gateway and its store", **described({200: StatusView}))
     async def get_status(store: TenantStore, request: Request) -> Response:
-        sums = await store.sessions.workers.read(lambda tx: totals(tx, store.tenant))
+        sums = await store.snapshot(StoreSnapshot.totals)
         whole = caller_of(request).may(OPERATOR)
         figures = await gateway.readiness.figures() if whole else {}
         engine = store.engine
@@ -71,7 +67,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 str(gateway.data) if whole and gateway.data is not None else None,
                 engine.name,
                 engine.version,
-                schema_version(engine.name),
+                store.schema_version,
                 store.store_id,
                 figures.get("sizeBytes"),
                 figures.get("walSizeBytes"),

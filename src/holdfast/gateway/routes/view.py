@@ -16,15 +16,7 @@ from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, m
 from holdfast.gateway.wire import children as wire_children
 from holdfast.gateway.wire.queries import DamagedEvent
 from holdfast.gateway.wire.sessions import Cursor, session_row
-from holdfast.store import Store
-from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
-from holdfast.store.log.reading import Head, existing_head, head_of, read, stretch
-from holdfast.store.log.rows import AGENTS, GOALS
-from holdfast.store.sessions.agents import as_agent
-from holdfast.store.sessions.goals import as_goal
-from holdfast.store.sessions.sessions import get
-from holdfast.store.sessions.state import as_state, current
+from holdfast.store import ReadLength, SessionSnapshot, Store, StoreSnapshot
 
 MOST_SEEN = 20_000
 """Events that one look goes back through for entries; the cursor leads on from there."""
@@ -55,23 +47,17 @@ async def whole(store: Store, session_id: str, limit: int) -> Whole:
     """The session with the newest `limit` of its actions and responses."""
     check_session_id(session_id)
 
-    def look(tx: Tx) -> Whole:
-        head = existing_head(tx, store.tenant, session_id)
-        session = get(tx, store.tenant, session_id)
-        state = as_state(session_id, current(tx, head))
-        return Whole(session, state, children_in(tx, head), *_newest(tx, head, session_id, limit))
+    def look(snapshot: StoreSnapshot) -> Whole:
+        session = snapshot.session(session_id)
+        return Whole(session.description(), session.state(), children_in(session), *_newest(session, limit))
 
-    return await store.sessions.workers.read(look)
+    return await store.snapshot(look)
 
 
 async def children_of(store: Store, session_id: str) -> Children:
     """The session's goals and sub-agents now; none if there is no such session."""
 
-    def look(tx: Tx) -> Children:
-        head = head_of(tx, store.tenant, session_id)
-        return children_in(tx, head)
-
-    return await store.sessions.workers.read(look, Length.PAGE)
+    return await store.snapshot(lambda snapshot: children_in(snapshot.find_session(session_id)), ReadLength.PAGE)
 
 
 def state_view(session_id: str, version: int, document: dict[str, Any], children: Children) -> dict[str, Any]:
@@ -124,39 +110,35 @@ def final_view(session: Session) -> dict[str, Any] | None:
     return {**session.final, "at": to_iso(session.final["at"])}
 
 
-def children_in(tx: Tx, head: Head | None) -> Children:
-    """The session's newest goals and sub-agents as a transaction sees them; none if there is no session."""
-    if head is None:
+def children_in(session: SessionSnapshot | None) -> Children:
+    """The session's newest goals and sub-agents at one moment; none if there is no session."""
+    if session is None:
         return Children([], [])
-    goals, goals_omitted = GOALS.newest(tx, head.session_no)
-    agents, agents_omitted = AGENTS.newest(tx, head.session_no)
-    return Children(
-        [as_goal(name, child) for name, child in goals.items()],
-        [as_agent(name, child) for name, child in agents.items()],
-        goals_omitted,
-        agents_omitted,
-    )
+    goals, goals_omitted = session.goals()
+    agents, agents_omitted = session.agents()
+    return Children(goals, agents, goals_omitted, agents_omitted)
 
 
-def _newest(tx: Tx, head: Head, session_id: str, limit: int) -> tuple[Window, list[DamagedEvent]]:
+def _newest(session: SessionSnapshot, limit: int) -> tuple[Window, list[DamagedEvent]]:
     found: list[Event] = []
     damaged: list[DamagedEvent] = []
-    lowest, size = head.seq + 1, limit
-    while lowest > 1 and len(found) < limit and size_of(found) < MOST_BYTES and head.seq - lowest < MOST_SEEN:
-        lowest, page, bad = _page(tx, head, session_id, lowest, size)
+    end = session.head_seq
+    lowest, size = end + 1, limit
+    while lowest > 1 and len(found) < limit and size_of(found) < MOST_BYTES and end - lowest < MOST_SEEN:
+        lowest, page, bad = _page(session, lowest, size)
         found[:0] = [event for event in page if is_entry(event)]
         damaged[:0] = bad
         size = PAGE
     shown = found[-most(found[::-1], limit) :]
     older = shown[0].seq if len(shown) == limit or len(shown) < len(found) else lowest
-    window = Window(shown, Cursor(older if older > 1 else None, head.seq))
+    window = Window(shown, Cursor(older if older > 1 else None, end))
     return window, [each for each in damaged if each.seq >= older]
 
 
-def _page(tx: Tx, head: Head, session_id: str, before: int, size: int) -> tuple[int, list[Event], list[DamagedEvent]]:
+def _page(session: SessionSnapshot, before: int, size: int) -> tuple[int, list[Event], list[DamagedEvent]]:
     """The lowest seq of at most `size` events before a seq, the events, and which of them are damaged."""
     try:
-        events = stretch(tx, head, 0, before, size, newest=True, most_bytes=MOST_BYTES).events
+        events = session.newest(before, size, MOST_BYTES).events
         return events[0].seq, events, []
     except Corrupt:
         pass
@@ -165,10 +147,10 @@ def _page(tx: Tx, head: Head, session_id: str, before: int, size: int) -> tuple[
     lowest, total = max(before - size, 1), 0
     for seq in range(before - 1, lowest - 1, -1):
         try:
-            good += read(tx, head, seq - 1, seq + 1, 1)
+            good.append(session.event(seq))
             total += len(good[-1].payload)
         except Corrupt as error:
-            bad.append(DamagedEvent(session_id, seq, error.message))
+            bad.append(DamagedEvent(session.session_id, seq, error.message))
         if total >= MOST_BYTES:
             lowest = seq
             break

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from holdfast.core import Event, types
 from holdfast.gateway.wire.sessions import Cursor
 from holdfast.gateway.wire.types import MAX_SEQ
-from holdfast.store import Store
-from holdfast.store.log.reading import fitting
+from holdfast.store import Store, count_within
 
 PAGE = 1_000
 MOST_BYTES = 16 * 1024 * 1024
@@ -53,7 +52,7 @@ def size_of(events: Iterable[Event]) -> int:
 
 def most(events: Sequence[Event], limit: int) -> int:
     """How many of the first of these a window has: `limit`, or as many as are not too large together."""
-    return min(fitting((len(event.payload) for event in events), MOST_BYTES) or limit, limit)
+    return min(count_within((len(event.payload) for event in events), MOST_BYTES) or limit, limit)
 
 
 async def newest(store: Store, session_id: str, limit: int, before: int | None, wanted: Wanted) -> Window:

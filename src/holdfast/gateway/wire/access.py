@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from holdfast.gateway.wire.types import Body, Name, Tenant
-from holdfast.store.operators.tokens import LONGEST_MS
+from holdfast.store.operators import LONGEST_MS
 
 Duration = Annotated[int, Meta(ge=1, le=LONGEST_MS)]
 Scope = Literal["read", "write", "admin", "metrics", "operator"]

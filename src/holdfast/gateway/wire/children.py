@@ -6,12 +6,10 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from holdfast import core
-from holdfast.core import strict_json
+from holdfast.core import statuses, strict_json
 from holdfast.core.clock import to_iso
+from holdfast.core.statuses import GoalPriority, GoalStatus
 from holdfast.gateway.wire.types import Body, Name, OwnName, Seq, Time, Timestamp
-
-GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
-Priority = Literal["low", "medium", "high"]
 
 
 class Goal(Struct, rename="camel", omit_defaults=True):
@@ -31,8 +29,8 @@ class NewGoal(Body):
     description: str
     goal_id: Name | None = None
     id: Name | None = None
-    status: GoalStatus = "pending"
-    priority: Priority = "medium"
+    status: GoalStatus = statuses.PENDING
+    priority: GoalPriority = statuses.MEDIUM
     created_at: Timestamp = None
     completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
@@ -45,7 +43,7 @@ class GoalChange(Body):
     id: Name | None = None
     status: GoalStatus | None = None
     description: str | None = None
-    priority: Priority | None = None
+    priority: GoalPriority | None = None
     completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
@@ -69,7 +67,7 @@ class NewAgent(Body):
     agent_id: Name | None = None
     id: Name | None = None
     task: Any = None
-    status: Literal["active"] = "active"
+    status: Literal["active"] = statuses.ACTIVE
     spawned_at: Timestamp = None
     idempotency_key: OwnName | None = None
 
@@ -79,7 +77,7 @@ class AgentEnd(Body):
 
     agent_id: Name | None = None
     id: Name | None = None
-    status: Literal["completed", "failed"] = "completed"
+    status: statuses.AgentEnd = statuses.COMPLETED
     result: Any = None
     completed_at: Timestamp = None
     idempotency_key: OwnName | None = None
@@ -95,7 +93,7 @@ class GoalPatch(Body):
     id: Name | None = None
     description: str | None = None
     status: GoalStatus | None = None
-    priority: Priority | None = None
+    priority: GoalPriority | None = None
     created_at: Timestamp = None
     completed_at: Timestamp = None
 
@@ -110,7 +108,7 @@ class AgentPatch(Body):
     id: Name | None = None
     type: Name | None = None
     task: Any = UNSET
-    status: Literal["active", "completed", "failed"] | None = None
+    status: statuses.AgentStatus | None = None
     spawned_at: Timestamp = None
     completed_at: Timestamp = None
     result: Any = UNSET

@@ -1,20 +1,19 @@
 """What becomes of a session, on the wire: its end, forks, resets, tags, holds, deletion, and its keys."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
+from holdfast.core.statuses import COMPLETED, SessionStatus
 from holdfast.gateway.wire.children import Effect, Goal, Snapshot, SubAgent
 from holdfast.gateway.wire.sessions import Action, SessionRow
 from holdfast.gateway.wire.types import TEXT, Body, Document, Name, OwnName, Seq, SessionId, Time
-
-Status = Literal["active", "completed", "failed", "cancelled", "interrupted", "archived"]
 
 
 class Ending(Body):
     """How a session ends."""
 
-    status: Status = "completed"
+    status: SessionStatus = COMPLETED
     outcome: Any = None
     response: Any = None
     idempotency_key: OwnName | None = None

@@ -14,7 +14,7 @@ from holdfast.core.clock import to_iso
 from holdfast.gateway.wire.children import AgentPatch, Goal, GoalPatch, SubAgent
 from holdfast.gateway.wire.queries import DamagedEvent
 from holdfast.gateway.wire.types import Body, Document, Name, OwnName, Seq, SessionId, Timestamp
-from holdfast.store.log.prepare import MAX_EVENTS
+from holdfast.store import MAX_EVENTS
 
 MAX_ACTIONS = 1_000
 DEFAULT_ACTIONS = 100

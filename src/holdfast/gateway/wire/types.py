@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from holdfast.store.log.prepare import LAST_MS
+from holdfast.store import LAST_MS
 
 MAX_SEQ = 2**63 - 1
 

@@ -2,6 +2,8 @@
 
 from html import escape
 
+from holdfast.terminal.text import escaped
+
 VOID = frozenset({"meta"})
 
 
@@ -24,9 +26,7 @@ def join(*pieces: str) -> Markup:
 
 def visible(text: str) -> str:
     """The text with what cannot be seen (controls, direction marks) shown as its escape; lines stay lines."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
+    return escaped(text, keep="\n\t")
 
 
 def _attribute(name: str, value: str | bool | None) -> str:

@@ -28,6 +28,7 @@ from holdfast.prove.verdict import Exit
 from holdfast.prove.view import terminal
 from holdfast.prove.view.live import View
 from holdfast.prove.wire.envelopes import WireVersion
+from holdfast.terminal.text import escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _run(options: Options, proofs: Sequence[Proof], target: Target, evidence: Ev
         keep_running=options.keep_running,
     )
     if not options.quiet:
-        name = terminal.printable(hide_secrets(target.name))
+        name = escaped(hide_secrets(target.name))
         sys.stderr.write(f"proving {name} over A2A {options.wire.value} with --seed {seed}\n")
     view = View(sys.stderr, [proof.name for proof in proofs], quiet=options.quiet)
     evidence.listen(view.event)

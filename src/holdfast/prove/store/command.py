@@ -17,7 +17,8 @@ from holdfast.prove.store.clauses import contract, select
 from holdfast.prove.store.loading import split
 from holdfast.prove.store.run import Plan, Result, meet, perform
 from holdfast.prove.store.stage import Bounds
-from holdfast.prove.view import terminal
+from holdfast.terminal.progress import ProgressLine
+from holdfast.terminal.text import escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def prove_store(options: Options) -> int:
     clock = SystemClock()
     started_at = clock.now()
     evidence = open_evidence(options.artifacts, "prove-store", clock, time.monotonic)
-    progress = terminal.Progress(sys.stderr)
+    progress = ProgressLine(sys.stderr)
     plan = Plan(
         options.adapter,
         clauses,
@@ -52,9 +53,11 @@ def prove_store(options: Options) -> int:
     async def run() -> Result:
         subject = await meet(plan.adapter, evidence)
         cancel_on_signals()
-        sys.stderr.write(f"proving {terminal.printable(subject.name)} with --seed {plan.seed}\n")
+        sys.stderr.write(f"proving {escaped(subject.name)} with --seed {plan.seed}\n")
         evidence.event("", "", "run", store=subject.name, offers=sorted(subject.offers), seed=plan.seed)
-        return await perform(plan, subject, evidence, progress.step)
+        return await perform(
+            plan, subject, evidence, lambda clause, step: progress(f"… {clause}: {step}", at_once=True)
+        )
 
     try:
         result = asyncio.run(run())

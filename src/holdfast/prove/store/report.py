@@ -14,6 +14,7 @@ from holdfast.prove.runtime.summary import VERDICTS
 from holdfast.prove.store.clauses import contract
 from holdfast.prove.store.run import Outcome, Plan, Result
 from holdfast.prove.view import terminal
+from holdfast.terminal.text import escaped
 
 
 def summarize(
@@ -89,7 +90,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    return terminal.printable(hide_passwords(text))
+    return escaped(hide_passwords(text))
 
 
 def _plain(value: Any) -> Any:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from holdfast.prove.verdict import Verdict
-from holdfast.prove.view.terminal import printable
+from holdfast.prove.view.terminal import STYLES
+from holdfast.terminal.screen import has_lines_that_change, styled
+from holdfast.terminal.text import escaped
 
 DRAW_EVERY_SECONDS = 0.1
-COLOURS = {Verdict.PROVEN: "32", Verdict.DISPROVEN: "1;31", Verdict.INCONCLUSIVE: "33", Verdict.NOT_REACHED: "2"}
 MARKS = {Verdict.PROVEN: "✓", Verdict.DISPROVEN: "✗", Verdict.INCONCLUSIVE: "?", Verdict.NOT_REACHED: "-"}
 WAITING, AT_WORK = "·", "»"
 IN_ASCII = str.maketrans("✓✗·»…", "+x.>~")
@@ -47,8 +48,7 @@ class View:
         self._aside = ""
         self._drawn = 0
         self._quiet = quiet
-        self._in_place = not quiet and stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._coloured = self._in_place and not os.environ.get("NO_COLOR")
+        self._in_place = not quiet and has_lines_that_change(stream)
         self._ascii = not (stream.encoding or "ascii").lower().startswith("utf")
 
     def step(self, proof: str, step: str) -> None:
@@ -122,12 +122,11 @@ class View:
         text = f"{mark} {line.name:<{width}}  {line.seconds(now):>7}  {state or line.step}"
         if verdict not in (None, Verdict.PROVEN):
             text += f": {line.step}"
-        shown = self._cut(text, room)
-        colour = COLOURS[verdict] if verdict else "2" if line.began is None else ""
-        return f"\x1b[{colour}m{shown}\x1b[0m" if colour and self._coloured else shown
+        style = STYLES[verdict] if verdict else "dim" if line.began is None else ""
+        return styled(self._cut(text, room), style, self._stream)
 
     def _cut(self, text: str, room: int) -> str:
-        text = printable(text)
+        text = escaped(text)
         cut = text if len(text) <= room else text[: max(room - 1, 0)] + "…"
         return cut.translate(IN_ASCII) if self._ascii else cut
 

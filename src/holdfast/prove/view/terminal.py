@@ -1,18 +1,17 @@
-"""What a run looks like on a terminal: a line of progress while it runs, then a table, then what to look at.
+"""What a run looks like on a terminal when it is over: a table, then what to look at.
 
-Results go to stdout and are the same with and without rich, but for colour. What a target said is shown with its
-control characters escaped, so it cannot draw on the terminal.
+What a target said is shown with its control characters escaped, so it cannot draw on the terminal.
 """
 
-import os
-import shutil
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from holdfast.prove.verdict import Exit, Verdict
+from holdfast.terminal.screen import styled, width
+from holdfast.terminal.table import folded_table
+from holdfast.terminal.text import escaped
 
 STYLES = {
     Verdict.PROVEN: "green",
@@ -26,29 +25,6 @@ EXIT_STYLES = {
     Exit.FAULT: "bold magenta",
     Exit.INCONCLUSIVE: "bold yellow",
 }
-CLEAR_LINE = "\r\x1b[2K"
-NARROWEST_LAST_COLUMN = 20
-
-
-class Progress:
-    """One line on a terminal that says what is going on; silent where there is no terminal."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._shown = stream.isatty() and os.environ.get("TERM") != "dumb"
-
-    def step(self, proof: str, step: str) -> None:
-        """Show that a proof takes a step."""
-        if self._shown:
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write(CLEAR_LINE + f"… {proof}: {step}"[:width])
-            self._stream.flush()
-
-    def clear(self) -> None:
-        """Leave no trace of the line."""
-        if self._shown:
-            self._stream.write(CLEAR_LINE)
-            self._stream.flush()
 
 
 def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: bool = False) -> None:
@@ -79,7 +55,7 @@ def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: boo
 def grounds(found: Mapping[str, Any]) -> str:
     """What was expected, what came, what to do and a command that shows it; empty where there is none of it."""
     labelled = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
-    lines = [f"  {label + ':':<10}{printable(found[key])}\n" for key, label in labelled.items() if found.get(key)]
+    lines = [f"  {label + ':':<10}{escaped(found[key])}\n" for key, label in labelled.items() if found.get(key)]
     return "".join((f"\n{found['name']}\n", *lines)) if lines else ""
 
 
@@ -88,60 +64,12 @@ def _in_full(outcome: Mapping[str, Any]) -> str:
     if outcome["verdict"] in {Verdict.PROVEN, Verdict.NOT_REACHED}:
         return ""
     lines = grounds(outcome).splitlines(keepends=True)[2:]
-    return "".join((f"\n{outcome['name']} is {outcome['verdict']}: {printable(outcome['reason'])}\n", *lines))
+    return "".join((f"\n{outcome['name']} is {outcome['verdict']}: {escaped(outcome['reason'])}\n", *lines))
 
 
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, styles: Sequence[str] | None = None
-) -> None:
-    """A table whose last column is folded to the width there is; `styles` colour the second column."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    width = shutil.get_terminal_size().columns
-    if width - _taken(header, rows) < NARROWEST_LAST_COLUMN:
-        stream.writelines(f"{line}\n" for line in plain_table(header, rows, width))
-        return
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for title in header[:-1]:
-        grid.add_column(title, no_wrap=True)
-    grid.add_column(header[-1], overflow="fold")
-    for row, style in zip(rows, styles or [""] * len(rows), strict=True):
-        grid.add_row(*(Text(cell, style=style if column == 1 else "") for column, cell in enumerate(row)))
-    console = Console(file=stream, highlight=False)
-    with console.capture() as captured:
-        console.print(grid)
-    stream.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The same table as lines of plain text; where the last column has no room beside the others it goes below them."""
-    everything = [header, *rows]
-    widths = [max(len(row[column]) for row in everything) for column in range(len(header) - 1)]
-    taken = _taken(header, rows)
-    below = width - taken < NARROWEST_LAST_COLUMN
-    indent = "  " if below else " " * taken
-    lines: list[str] = []
-    for row in everything:
-        start = "".join(f"{cell:<{size}}  " for cell, size in zip(row, widths, strict=False))
-        folded = textwrap.wrap(row[-1], max(width - len(indent), 1)) or [""]
-        if below:
-            lines.append(start.rstrip())
-        else:
-            lines.append((start + folded.pop(0)).rstrip())
-        lines += [(indent + line).rstrip() for line in folded]
-    return lines
-
-
-def _taken(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """How many columns of the terminal all columns but the last take."""
-    return sum(2 + max(len(row[column]) for row in (header, *rows)) for column in range(len(header) - 1))
-
-
-def printable(text: str) -> str:
-    """The text with everything that is not a visible character or a space escaped."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, styles: Sequence[str] = ()) -> None:
+    """Print a table whose last column is folded to the width there is; `styles` colour the second column."""
+    stream.writelines(f"{line}\n" for line in folded_table(header, rows, width(), stream, styles))
 
 
 def layers(found: Sequence[Mapping[str, Any]]) -> str:
@@ -164,24 +92,20 @@ def _by_reason(what: str, reasons: Mapping[str, str]) -> str:
     lines = []
     for reason in dict.fromkeys(reasons.values()):
         names = ", ".join(name for name, own in reasons.items() if own == reason)
-        lines.append(f"{what}: {names} ({printable(reason)})\n")
+        lines.append(f"{what}: {names} ({escaped(reason)})\n")
     return "".join(("\n", *lines)) if lines else ""
 
 
 def _row(outcome: Mapping[str, Any]) -> tuple[str, str, str, str]:
     seconds = "" if outcome["verdict"] == Verdict.NOT_REACHED else f"{outcome['seconds']:.1f}"
-    return outcome["name"], outcome["verdict"], f"{seconds:>4}", printable(outcome["reason"])
+    return outcome["name"], outcome["verdict"], f"{seconds:>4}", escaped(outcome["reason"])
 
 
 def _verdict_line(summary: Mapping[str, Any], stream: TextIO) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     word = summary["verdict"].upper()
     counted = Counter(outcome["verdict"] for outcome in summary["proofs"])
     counts = ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict if counted[verdict])
     runs = f" and {len(summary['runs'])} runs" if "runs" in summary else ""
     left_out = f", {len(summary['left_out'])} left out" if summary["left_out"] else ""
     tail = f" in {summary['seconds']:.1f} s{runs}: {counts or 'nothing was checked'}{left_out}"
-    line = Text.assemble((word, EXIT_STYLES[Exit(summary["exit_code"])]), tail)
-    Console(file=stream, highlight=False, soft_wrap=True).print(line)
+    stream.write(f"{styled(word, EXIT_STYLES[Exit(summary['exit_code'])], stream)}{tail}\n")

@@ -13,13 +13,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holdfast.core import Appended, Lease, types
+from holdfast.core import Appended, Lease
 from holdfast.core.errors import Corrupt, InvalidInput, NotFound
+from holdfast.core.event_bodies import AttachmentAdded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.attachments import sweep
 from holdfast.store.attachments.byte_buffer import PART, part_count, spooled
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
 from holdfast.store.log.reading import existing_head
 from holdfast.store.log.rows import INSERT_USE
@@ -51,7 +52,7 @@ OF_SESSION = """
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class StoredAttachment:
     """Bytes that are kept: their SHA-256 in hex, and how many they are."""
 
     digest: str
@@ -65,7 +66,7 @@ class Attachments(Part):
 
     async def put(
         self, data: bytes | AsyncIterable[bytes], *, expected_digest: str | None = None, hold: bool = False
-    ) -> Attachment:
+    ) -> StoredAttachment:
         """Keep the bytes, and return once all of them are durable; what is there already is only touched.
 
         InvalidInput if they are not the bytes of `expected_digest`; TooLarge beyond 256 MB. A put that was
@@ -84,11 +85,11 @@ class Attachments(Part):
                 part = await content.part(number)
 
                 def run(tx: Tx, number: int = number, part: bytes = part) -> bool:
-                    return add_part(tx, self.tenant, Attachment(digest, size), number, part, hold=hold)
+                    return add_part(tx, self.tenant, StoredAttachment(digest, size), number, part, hold=hold)
 
                 complete = await self.workers.write(run, locks, PART_WEIGHT)
                 number = (number + 1) % part_count(size)
-        return Attachment(digest, size)
+        return StoredAttachment(digest, size)
 
     async def let_go(self, digests: Sequence[str]) -> None:
         """Hold these no longer: from now on they are swept like any others that no session uses."""
@@ -101,11 +102,11 @@ class Attachments(Part):
 
             await self.workers.write(run, (), len(some))
 
-    async def get(self, digest: str) -> Attachment:
+    async def get(self, digest: str) -> StoredAttachment:
         """What is kept under this digest, or NotFound."""
         check_digest(digest)
         return await self.workers.read(
-            lambda tx: Attachment(digest, find(tx, self.tenant, digest).size_bytes), Length.LOOK
+            lambda tx: StoredAttachment(digest, find(tx, self.tenant, digest).size_bytes), ReadLength.LOOK
         )
 
     async def read(self, digest: str) -> AsyncIterator[bytes]:
@@ -138,8 +139,7 @@ class Attachments(Part):
         check_file_name(name)
         check_media_type(media_type)
         size_bytes = (await self.get(digest)).size_bytes
-        body = {"digest": digest, "name": name, "mediaType": media_type, "sizeBytes": size_bytes}
-        event = self.own_event(types.ATTACHMENT_ADDED, body, idempotency_key)
+        event = self.own_event(AttachmentAdded(digest, name, media_type, size_bytes), idempotency_key)
 
         def run(tx: Tx) -> Appended:
             find(tx, self.tenant, digest)
@@ -150,16 +150,16 @@ class Attachments(Part):
 
         return await self.workers.write(run, (self.lock(session_id), sweep.attachment_lock(self.tenant, digest)))
 
-    async def of_session(self, session_id: str) -> list[Attachment]:
+    async def of_session(self, session_id: str) -> list[StoredAttachment]:
         """The attachments that the session's events name, each once, by digest; NotFound if there is no session."""
         check_session_id(session_id)
 
-        def run(tx: Tx) -> list[Attachment]:
+        def run(tx: Tx) -> list[StoredAttachment]:
             rows = tx.all(OF_SESSION, existing_head(tx, self.tenant, session_id).session_no)
             for digest, size_bytes in rows:
                 if size_bytes is None:
                     raise Corrupt(f"attachment {digest} of session {session_id!r} is missing", digest=digest)
-            return [Attachment(*row) for row in rows]
+            return [StoredAttachment(*row) for row in rows]
 
         return await self.workers.read(run)
 
@@ -168,22 +168,22 @@ class Attachments(Part):
         return await sweep.sweep(self.tenant, self.workers, older_than_ms)
 
 
-class Found(NamedTuple):
+class AttachmentRow(NamedTuple):
     """A complete attachment's row."""
 
     attachment_no: int
     size_bytes: int
 
 
-def find(tx: Tx, tenant: str, digest: str) -> Found:
+def find(tx: Tx, tenant: str, digest: str) -> AttachmentRow:
     """The row of an attachment that is complete, or NotFound."""
     row = tx.one(FIND, tenant, digest)
     if row is None or not row[2]:
         raise NotFound(f"there is no attachment {digest}", digest=digest, hint="put its bytes first")
-    return Found(row[0], row[1])
+    return AttachmentRow(row[0], row[1])
 
 
-def get_part(tx: Tx, tenant: str, digest: str, found: Found, number: int) -> bytes:
+def get_part(tx: Tx, tenant: str, digest: str, found: AttachmentRow, number: int) -> bytes:
     """The bytes of one part; NotFound if the attachment was swept since, Corrupt if its part is missing or short."""
     row = tx.one(GET_PART, found.attachment_no, number)
     whole = PART if number + 1 < part_count(found.size_bytes) else found.size_bytes - number * PART
@@ -200,7 +200,7 @@ def is_whole(tx: Tx, tenant: str, digest: str) -> bool:
     return row is not None and bool(row[2])
 
 
-def add_part(tx: Tx, tenant: str, content: Attachment, number: int, part: bytes, *, hold: bool = False) -> bool:
+def add_part(tx: Tx, tenant: str, content: StoredAttachment, number: int, part: bytes, *, hold: bool = False) -> bool:
     """Keep one part; True if the attachment is complete with it, or was before."""
     now = tx.now() + (HOLD_MS if hold else 0)
     row = tx.one(FIND, tenant, content.digest)

@@ -163,7 +163,7 @@ class _Beside:
 
     def __init__(self, target: Path, hint: str) -> None:
         """Conflict if another is at it, InvalidInput if something stands at the path, or was left beside it."""
-        from holdfast.store.sqlite.place import left_beside
+        from holdfast.store.sqlite.database_file import left_beside
 
         self._target = target
         self.path = _name_beside(target)

@@ -1,28 +1,23 @@
 """A backup made by a process of its own: the one that serves goes on at full speed, and can end it at any time.
 
-`python -m holdfast.store.backup.backup_process` reads one line, the order, and says on lines of JSON how far it is and
-how it ended. It ends, and leaves nothing, as soon as nobody holds the other end of its input.
+Its program is `__main__`: it is told the order on one line, and says on lines of JSON how it goes and how it ended.
 """
 
 import asyncio
 import contextlib
 import json
-import os
 import sys
-import threading
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
-from holdfast.core.errors import Closing, StoreUnavailable
+from holdfast.core.errors import Closing
 from holdfast.core.racing import first_of
-from holdfast.store.backup.backup import BackedUp, DamagedSession, back_up, drop_unfinished, remove_unfinished
-from holdfast.store.store import open_store
+from holdfast.store.backup.backup import BackedUp, DamagedSession, remove_unfinished
+from holdfast.store.engine import Seen
 
-NICE = 10
-SAY_SECONDS = 0.2
+PROGRAM = "holdfast.store.backup"
 LINE = 64 * 1024
 
 
@@ -34,17 +29,19 @@ class BackupFailed(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """Which store to copy, by its URL with everything that is in it, and where to."""
+class BackupJob:
+    """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
+    process itself has seen nothing yet, and would believe a former primary."""
 
     url: str
     path: Path
+    seen: Seen | None = None
 
 
-async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
+async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> BackedUp:
     """Copy the store to a new file and check the copy; Closing, and nothing is left, when `stopping` is set."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", __name__),
+        *(sys.executable, "-m", PROGRAM),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=LINE,
@@ -52,7 +49,7 @@ async def back_up_apart(order: Order, stopping: asyncio.Event) -> BackedUp:
     )
     assert process.stdin is not None
     try:
-        process.stdin.write(json.dumps({"url": order.url, "path": str(order.path)}).encode() + b"\n")
+        process.stdin.write(json.dumps(asdict(order) | {"path": str(order.path)}).encode() + b"\n")
         said, _ = await first_of(_last_word(process), stopping.wait())
         if said is None:
             raise Closing("the gateway is stopping: there is no backup")
@@ -79,48 +76,3 @@ def _result(said: dict[str, Any]) -> BackedUp:
         raise BackupFailed(said["message"], hint=said.get("hint"), reason=said["code"])
     damaged = tuple(DamagedSession(**each) for each in said["damaged"])
     return BackedUp(Path(said["path"]), said["bytes"], said["sessions"], damaged)
-
-
-def _main() -> None:
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
-    given = json.loads(sys.stdin.readline())
-    order = Order(given["url"], Path(given["path"]))
-    threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
-    _say(asyncio.run(_made(order)))
-
-
-async def _made(order: Order) -> dict[str, Any]:
-    last = 0.0
-
-    def told(what: str, done: int, of: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > SAY_SECONDS:
-            last = time.monotonic()
-            _say({"doing": what, "done": done, "of": of})
-
-    try:
-        async with await open_store(order.url, read_only=True) as store:
-            made = await back_up(store, order.path, told=told)
-    except HoldfastError as error:
-        return {"code": error.code, "message": error.message, "hint": error.hint}
-    except OSError as error:
-        return {"code": StoreUnavailable.code, "message": f"cannot write to {order.path.parent}: {error}"}
-    damaged = [asdict(each) for each in made.damaged]
-    return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "damaged": damaged}
-
-
-def _until_alone(order: Order) -> None:
-    """End everything once whoever asked is gone."""
-    sys.stdin.read()
-    drop_unfinished(order.path)
-    os._exit(1)
-
-
-def _say(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    _main()

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from holdfast.store.engine import Engine, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
+from holdfast.store.sessions.snapshot import StoreSnapshot
 
 Result = TypeVar("Result")
 
@@ -23,9 +24,10 @@ class Reading(NamedTuple, Generic[Result]):
 
 
 class Moments:
-    """The moments of one open store."""
+    """The moments of one open store, and what a tenant's sessions were at them."""
 
-    def __init__(self, engine: Engine, workers: Workers) -> None:
+    def __init__(self, tenant: str, engine: Engine, workers: Workers) -> None:
+        self._tenant = tenant
         self._engine = engine
         self._workers = workers
 
@@ -34,19 +36,23 @@ class Moments:
         return self._engine.moment()
 
     async def reread(
-        self, known: str | None, run: Callable[[Tx], Result], length: Length = Length.LONG
+        self, known: str | None, run: Callable[[StoreSnapshot], Result], length: ReadLength = ReadLength.LONG
     ) -> Reading[Result]:
         """Run a read over one snapshot, unless the known moment lasts."""
+
+        def read(tx: Tx) -> Result:
+            return run(StoreSnapshot(tx, self._tenant))
+
         sql = self._engine.moment_sql
         if sql is None:
             now = self._engine.moment()
             assert now is not None
             # Told before the snapshot: a commit in between is seen, and has ended the moment all the same.
-            return Reading(now, None if now == known else await self._workers.read(run, length))
+            return Reading(now, None if now == known else await self._workers.read(read, length))
 
         def look(tx: Tx) -> Reading[Result]:
             row = tx.one(sql)
             assert row is not None
-            return Reading(row[0], None if row[0] == known else run(tx))
+            return Reading(row[0], None if row[0] == known else read(tx))
 
         return await self._workers.read(look, length)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from holdfast.core import Event
 from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput, SessionGone
 from holdfast.core.ids import check_session_id
-from holdfast.store.engine import Engine, Recorded, Row, Tx
-from holdfast.store.feed.hub import PAGE, PAGE_BYTES, Cursor, Entry, Hub, Page
-from holdfast.store.lanes.shares import Length
-from holdfast.store.log.reading import END, EVENT, checked, existing_head, fitting, hash_at, stretch
+from holdfast.store.engine import Engine, RecordedEvent, Row, Tx
+from holdfast.store.feed.hub import PAGE, PAGE_BYTES, Cursor, FeedEntry, FeedPage, Hub
+from holdfast.store.lanes.shares import ReadLength
+from holdfast.store.log.reading import END, EVENT, checked, count_within, existing_head, hash_at, stretch
 from holdfast.store.part import Part, Workers
 
 SMALL = 4 * 1024
@@ -43,7 +43,7 @@ PAGE_SQL = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class FeedEvent:
     """One event of the whole-store feed; `cursor` asks for what follows it."""
 
     cursor: str
@@ -51,7 +51,7 @@ class Envelope:
     event: Event
 
 
-class Look(NamedTuple):
+class LogLook(NamedTuple):
     """What follows in a session's log, the hash of what it follows, and the history in which that was seen."""
 
     history: str
@@ -83,17 +83,17 @@ class Hubs:
         """The seconds by which the hub that is furthest behind has not read what there is."""
         return max((hub.lag for hub in tuple(self._by_loop.values())), default=0.0)
 
-    def published(self, recorded: list[Recorded], history: str) -> None:
+    def published(self, recorded: list[RecordedEvent], history: str) -> None:
         """A lane has committed these in a history; called from the lane's thread."""
         for hub in tuple(self._by_loop.values()):
             hub.published(recorded, history)
 
-    async def news(self, cursor: Cursor, snapshot: str | None = None) -> Page:
+    async def news(self, cursor: Cursor, snapshot: str | None = None) -> FeedPage:
         """What follows a cursor in the store's order, and which sessions have changed since a snapshot, for all who
         follow."""
         read = self.page(cursor)
 
-        def run(tx: Tx) -> Page:
+        def run(tx: Tx) -> FeedPage:
             found = read(tx)
             if self._heads_sql is None:
                 return found
@@ -101,20 +101,20 @@ class Hubs:
             heads = [((tenant, session_id), seq) for _, tenant, session_id, seq in rows if tenant is not None]
             return found._replace(snapshot=rows[0][0], heads=heads)
 
-        return await self._workers.read(run, Length.PAGE)
+        return await self._workers.read(run, ReadLength.PAGE)
 
-    def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], Page]:
+    def page(self, cursor: Cursor, most_bytes: int = PAGE_BYTES) -> Callable[[Tx], FeedPage]:
         """How to read what follows a cursor in the store's order, as many as have so many bytes together, or one."""
 
-        def run(tx: Tx) -> Page:
+        def run(tx: Tx) -> FeedPage:
             _check_history(tx, cursor)
             rows = tx.all(self._page_sql, cursor.major, cursor.minor, PAGE, SMALL)
-            fit = fitting((row[5] for row in rows), most_bytes)
+            fit = count_within((row[5] for row in rows), most_bytes)
             ended = fit is None and len(rows) < PAGE
             rows = rows[:fit]
             if any(row[5] > SMALL for row in rows):
                 rows = tx.all(self._page_sql, cursor.major, cursor.minor, len(rows), END)
-            return Page([_entry(tx.history, row) for row in rows], ended)
+            return FeedPage([_entry(tx.history, row) for row in rows], ended)
 
         return run
 
@@ -125,7 +125,7 @@ class Hubs:
             row = tx.one(self._end_sql)
             return Cursor(tx.history, 0, 0) if row is None else Cursor(tx.history, *row)
 
-        return await self._workers.read(run, Length.LOOK)
+        return await self._workers.read(run, ReadLength.LOOK)
 
     async def check(self, cursor: Cursor) -> None:
         """HistoryChanged if no feed of what is there now could have given out this cursor."""
@@ -135,7 +135,7 @@ class Hubs:
             if tx.one(self._ahead_sql, cursor.major, cursor.minor) != (False,):
                 raise HistoryChanged("the cursor is ahead of the store: the store was restored")
 
-        await self._workers.read(run, Length.LOOK)
+        await self._workers.read(run, ReadLength.LOOK)
 
     def _heard(self) -> None:
         for hub in tuple(self._by_loop.values()):
@@ -157,7 +157,7 @@ class Feed(Part):
         history: str | None = None
         last: bytes | None = None
 
-        def stored(tx: Tx) -> Look:
+        def stored(tx: Tx) -> LogLook:
             head = existing_head(tx, self.tenant, session_id)
             here = last
             if here is None or tx.history != history:
@@ -165,9 +165,9 @@ class Feed(Part):
                 if history not in (None, tx.history) and (here is None or here != last):
                     raise HistoryChanged(f"the log of session {session_id!r} is not the one that was read")
             events = stretch(tx, head, after, None, PAGE, most_bytes=HELD_BYTES).events
-            return Look(tx.history, here, events)
+            return LogLook(tx.history, here, events)
 
-        def look() -> Awaitable[Look]:
+        def look() -> Awaitable[LogLook]:
             return self.workers.read(stored)
 
         with hub.subscribe(name) as bell:
@@ -197,11 +197,11 @@ class Feed(Part):
                     await hub.ready()
                     begun = True
 
-    async def everything(self, cursor: str | None = None) -> AsyncGenerator[Envelope]:
+    async def everything(self, cursor: str | None = None) -> AsyncGenerator[FeedEvent]:
         """The tenant's events after a cursor (None: from now), in the store's order, for ever."""
         hub = self.hubs.here()
 
-        async def look() -> list[Entry]:
+        async def look() -> list[FeedEntry]:
             return (await self.workers.read(self.hubs.page(place, HELD_BYTES))).entries
 
         with hub.subscribe(None) as bell:
@@ -227,9 +227,9 @@ class Feed(Part):
                 if not news:
                     await bell.wait()
 
-    def _envelope(self, entry: Entry) -> Envelope:
+    def _envelope(self, entry: FeedEntry) -> FeedEvent:
         assert entry.event is not None
-        return Envelope(self.cursor_text(entry.cursor), entry.session_id, entry.event)
+        return FeedEvent(self.cursor_text(entry.cursor), entry.session_id, entry.event)
 
     async def now(self) -> str:
         """The cursor after everything that is there now."""
@@ -259,10 +259,10 @@ def _check_history(tx: Tx, cursor: Cursor) -> None:
         raise HistoryChanged("the cursor is of another history: the store was restored, or its database failed over")
 
 
-def _entry(history: str, row: Row) -> Entry:
+def _entry(history: str, row: Row) -> FeedEntry:
     """The row as an entry; what was copied from elsewhere, or is on its way out, is not news."""
     place = Cursor(history, row[0], row[1])
     try:
-        return Entry(place, row[2], row[3], checked(row[6:]) if row[4] else None)
+        return FeedEntry(place, row[2], row[3], checked(row[6:]) if row[4] else None)
     except Corrupt as damage:  # the trouble of those who may read it, and not of all whose events are on this page
-        return Entry(place, row[2], row[3], None, damage)
+        return FeedEntry(place, row[2], row[3], None, damage)

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from holdfast.core import Event, HoldfastError, types
 from holdfast.core.errors import Corrupt, HistoryChanged
-from holdfast.store.engine import Recorded
+from holdfast.store.engine import RecordedEvent
 from holdfast.store.feed.shared_reads import SharedReads
-from holdfast.store.log.reading import fitting
+from holdfast.store.log.reading import count_within
 
 PAGE = 1_000
 """Entries that are read at once."""
@@ -51,7 +51,7 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     """One place in the store's order, and the event there; None if that is no news, or is not what was written."""
 
     cursor: Cursor
@@ -67,10 +67,10 @@ class Entry:
         return 0 if self.event is None else len(self.event.payload)
 
 
-class Page(NamedTuple):
+class FeedPage(NamedTuple):
     """Entries that follow one another, and whether there were no more."""
 
-    entries: list[Entry]
+    entries: list[FeedEntry]
     ended: bool
     snapshot: str | None = None
     """What it was read in, if the store's order can hold back events that are there already."""
@@ -115,7 +115,7 @@ class Hub:
 
     def __init__(
         self,
-        page: Callable[[Cursor, str | None], Awaitable[Page]],
+        page: Callable[[Cursor, str | None], Awaitable[FeedPage]],
         end: Callable[[], Awaitable[Cursor]],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -127,7 +127,7 @@ class Hub:
         self._tails: OrderedDict[SessionName, Tail] = OrderedDict()
         self._tails_bytes = 0
         self.reads: SharedReads[Any] = SharedReads()
-        self._ring: list[Entry] = []
+        self._ring: list[FeedEntry] = []
         self._ring_cursors: list[Cursor] = []
         self._ring_bytes = 0
         self._start: Cursor | None = None
@@ -182,15 +182,15 @@ class Hub:
             return []
         return tail.events[after + 1 - tail.events[0].seq :]
 
-    def ring_after(self, cursor: Cursor) -> list[Entry] | None:
+    def ring_after(self, cursor: Cursor) -> list[FeedEntry] | None:
         """The next entries after a cursor, none at the end; or None if the ring begins later than that."""
         if self._start is None or cursor.history != self._start.history or cursor < self._start:
             return None
         first = bisect_right(self._ring_cursors, cursor)
         entries = self._ring[first : first + PAGE]
-        return entries[: fitting((entry.size for entry in entries), PAGE_BYTES)]
+        return entries[: count_within((entry.size for entry in entries), PAGE_BYTES)]
 
-    def published(self, recorded: list[Recorded], history: str) -> None:
+    def published(self, recorded: list[RecordedEvent], history: str) -> None:
         """A lane has committed these in a history; called from the lane's thread."""
         if self._bells:
             with contextlib.suppress(RuntimeError):  # the loop was closed
@@ -202,7 +202,7 @@ class Hub:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._wake.set)
 
-    def _note(self, recorded: list[Recorded], history: str) -> None:
+    def _note(self, recorded: list[RecordedEvent], history: str) -> None:
         if self.history is None:
             self._noted = history  # whoever follows by now is told, also of a session that is gone before it is read
         if history == self.history:  # else those who follow look again once this hub has found out
@@ -261,7 +261,7 @@ class Hub:
                 log.warning("the live feed could not read the store: %s", error)
                 await asyncio.sleep(LOOK_SECONDS)
 
-    def _take(self, entries: list[Entry]) -> None:
+    def _take(self, entries: list[FeedEntry]) -> None:
         self._ring += entries
         self._ring_cursors += [entry.cursor for entry in entries]
         self._ring_bytes += sum(entry.size for entry in entries)
@@ -279,7 +279,7 @@ class Hub:
         for bell in self._bells.get(None, ()):
             bell.set()
 
-    def _ring_held(self, found: Page) -> None:
+    def _ring_held(self, found: FeedPage) -> None:
         """Have those look by seq whose session has events that the store's order still holds back."""
         self._snapshot = found.snapshot
         for session, seq in found.heads:
@@ -289,7 +289,7 @@ class Hub:
                     bell.set()
 
     def _shorten(self) -> None:
-        kept = fitting((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
+        kept = count_within((entry.size for entry in reversed(self._ring)), RING_BYTES) or len(self._ring)
         surplus = len(self._ring) - min(kept, RING)
         if surplus:
             self._start = self._ring_cursors[surplus - 1]

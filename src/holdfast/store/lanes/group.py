@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreFailed, StoreInUse
-from holdfast.store.engine import Damage, Recorded, Tx, Writer
-from holdfast.store.lanes.lane_counts import Tally
+from holdfast.store.engine import Damage, RecordedEvent, Tx, Writer
+from holdfast.store.lanes.lane_counts import LaneCounts
 
 MAX_SECONDS = 0.010
 
@@ -36,7 +36,7 @@ class Write:
     """How often its connection was lost while it ran alone."""
     result: Any = None
     error: BaseException | None = None
-    recorded: list[Recorded] = field(default_factory=list)
+    recorded: list[RecordedEvent] = field(default_factory=list)
     """The events of it that are in the log."""
 
     def fail(self, error: BaseException) -> None:
@@ -77,7 +77,7 @@ class Groups:
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
-        self.tally = Tally()
+        self.counts = LaneCounts()
         self.commits = 0
         self.failure: HoldfastError | None = None
         self.commit_seconds = 0.0
@@ -114,7 +114,7 @@ class Groups:
             writer.commit()
             self.commit_seconds = time.monotonic() - began
             self.last_size = done
-            self.tally.committed(done, self.commit_seconds)
+            self.counts.committed(done, self.commit_seconds)
         except _Spoiled:
             writer.rollback()
             return self.commit(batch, guarded=True)

@@ -1,10 +1,10 @@
 """A lane: a thread with one connection that runs writes and commits them in groups.
 
 A caller's write is acknowledged only after the commit that holds it (`group`). When a group was taken back or its
-connection lost, its members run again one by one (`rescue`). A cancelled caller gives up waiting, not the write. After
-a failed fsync, when the database stays away, or when another server has taken the store over, the lane says so and
-acknowledges nothing more. While nobody comes it does its chores, a step at a time, so that a write waits for one step
-at most.
+connection lost, its members run again one by one (`write_retries`). A cancelled caller gives up waiting, not the
+write. After a failed fsync, when the database stays away, or when another server has taken the store over, the lane
+says so and acknowledges nothing more. While nobody comes it does its chores, a step at a time, so that a write waits
+for one step at most.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
-from holdfast.store.engine import Recorded, Tx, Writer
+from holdfast.store.engine import RecordedEvent, Tx, Writer
 from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.lanes.group import Freed, Groups, Lost, Write
-from holdfast.store.lanes.lane_counts import Tally
-from holdfast.store.lanes.rescue import Rescue
+from holdfast.store.lanes.lane_counts import LaneCounts
+from holdfast.store.lanes.write_retries import WriteRetries
 
 MAX_WRITES = 256
 MAX_WEIGHT = 2_000
@@ -45,13 +45,13 @@ class Lane:
         self,
         name: str,
         writer: Writer,
-        published: Callable[[list[Recorded]], None],
+        published: Callable[[list[RecordedEvent]], None],
         chores: Sequence[Chore] = (),
     ) -> None:
         self.waiting = 0
         self._writer = writer
         self._groups = Groups(writer)
-        self._rescue = Rescue(self._groups, self._settle, lambda: self._closing)
+        self._retries = WriteRetries(self._groups, self._settle, lambda: self._closing)
         self._published = published
         self._chores = Chores(chores)
         self._queue: SimpleQueue[Write | None] = SimpleQueue()
@@ -69,9 +69,9 @@ class Lane:
         return self._groups.commits
 
     @property
-    def tally(self) -> Tally:
+    def counts(self) -> LaneCounts:
         """What it has done since it began."""
-        return self._groups.tally
+        return self._groups.counts
 
     @property
     def failure(self) -> HoldfastError | None:
@@ -114,7 +114,7 @@ class Lane:
         stop = False
         try:
             self._do_chores()
-            while pending or self._rescue.suspects or not stop:
+            while pending or self._retries.suspects or not stop:
                 self._gather()
                 stop = self._fill(pending) or stop
                 batch = self._next_batch(pending)
@@ -126,9 +126,9 @@ class Lane:
                     if self._may_rest(time.monotonic() - began, pending):
                         self._rest(idle=False)
                         self._do_one_chore_in_a_while()
-                if self._rescue.suspects:
-                    self._in_hand = [self._rescue.suspects[0]]
-                    self._rescue.try_suspect()
+                if self._retries.suspects:
+                    self._in_hand = [self._retries.suspects[0]]
+                    self._retries.try_suspect()
                     self._in_hand = []
         except BaseException as error:
             log.critical("a lane of the store died", exc_info=error)
@@ -154,7 +154,7 @@ class Lane:
     def _fill(self, pending: deque[Write]) -> bool:
         """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
         try:
-            item = self._queue.get_nowait() if pending or self._rescue.suspects else self._wait()
+            item = self._queue.get_nowait() if pending or self._retries.suspects else self._wait()
             while True:
                 if item is None:
                     return True
@@ -197,7 +197,7 @@ class Lane:
     def _do(self, chore: Chore) -> None:
         """One step of a chore; a step that changed nothing costs nothing, and trouble takes back that step alone."""
         writer = self._writer
-        recorded: list[Recorded] = []
+        recorded: list[RecordedEvent] = []
         committing = False
         tx: Tx | None = None
         try:
@@ -221,7 +221,7 @@ class Lane:
         else:
             self._chores.went_well(chore, more=more and committing)
             if recorded and committing:
-                self.tally.events += len(recorded)
+                self.counts.events += len(recorded)
                 self._published(recorded)
 
     def _end_failed_step(self, error: Exception, *, committing: bool) -> None:
@@ -254,9 +254,9 @@ class Lane:
             pending.extendleft(reversed(batch[done:]))
             self._settle(batch[:done])
         except Lost as lost:
-            self._rescue.after_loss(batch, lost)
+            self._retries.after_loss(batch, lost)
         except Freed:
-            self._rescue.run_each(batch)
+            self._retries.run_each(batch)
         except HoldfastError as refusal:
             self._groups.note_failure(refusal)
             self._refuse(batch, refusal)
@@ -264,7 +264,7 @@ class Lane:
             if len(batch) == 1 and self.failure is None:
                 self._refuse(batch, self._writer.explain(error))
             else:
-                self._rescue.run_each(batch)
+                self._retries.run_each(batch)
 
     def _refuse(self, batch: Sequence[Write], error: HoldfastError) -> None:
         for write in batch:
@@ -295,10 +295,10 @@ class Lane:
             self._published(recorded)
 
     def _count(self, batch: Sequence[Write], events: int) -> None:
-        self.tally.events += events
+        self.counts.events += events
         for write in batch:
             if isinstance(write.error, HoldfastError) and write.error.status >= 500:
-                self.tally.failed(write.error.code)
+                self.counts.failed(write.error.code)
 
     def _answer(self, writes: list[Write]) -> None:
         self.waiting -= len(writes)
@@ -313,7 +313,7 @@ class Lane:
     def _refuse_rest(self, pending: deque[Write]) -> None:
         """Nobody may wait for ever on a lane that has ended."""
         self._ended = True
-        left = list(dict.fromkeys([*self._in_hand, *self._rescue.suspects, *pending]))
+        left = list(dict.fromkeys([*self._in_hand, *self._retries.suspects, *pending]))
         while True:
             try:
                 item = self._queue.get_nowait()

@@ -2,14 +2,17 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-"""Of the time that a commit takes, in seconds."""
 
 
 @dataclass(slots=True)
-class Tally:
+class LaneCounts:
     """Commits and how long they took, the writes and events in them, and what failed, by the code of the error."""
+
+    bounds: ClassVar[tuple[float, ...]] = BOUNDS
+    """Of the time that a commit takes, in seconds."""
 
     writes: int = 0
     events: int = 0

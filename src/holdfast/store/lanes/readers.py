@@ -13,17 +13,16 @@ from typing import Any
 
 from holdfast.core.errors import Closing
 from holdfast.store.engine import Engine, Reader, Tx
-from holdfast.store.lanes.callers import current_caller
-from holdfast.store.lanes.shares import Length, Read, Shares
+from holdfast.store.lanes.shares import Read, ReadLength, Shares, current_caller
 
-THREADS = (Length.LOOK, Length.PAGE, Length.LONG, Length.LONG, Length.LONG)
+THREADS = (ReadLength.LOOK, ReadLength.PAGE, ReadLength.LONG, ReadLength.LONG, ReadLength.LONG)
 """The longest reads that each thread does."""
 
 
 class Worker:
     """One thread: what it may do, and what it does."""
 
-    def __init__(self, length: Length, reader: Reader) -> None:
+    def __init__(self, length: ReadLength, reader: Reader) -> None:
         self.length = length
         self.reader = reader
         self.woken: SimpleQueue[None] = SimpleQueue()
@@ -51,7 +50,7 @@ class Readers:
 
     def __init__(self, engine: Engine) -> None:
         self._lock = threading.Lock()
-        self._shares = [Shares(sum(most >= length for most in THREADS)) for length in Length]
+        self._shares = [Shares(sum(most >= length for most in THREADS)) for length in ReadLength]
         self._running: dict[Read, Worker] = {}
         self._idle: list[Worker] = []
         self._closed = False
@@ -67,7 +66,9 @@ class Readers:
         """How many reads wait for their turn."""
         return sum(shares.waiting for shares in self._shares)
 
-    async def run(self, fn: Callable[[Tx], Any], length: Length = Length.LONG, *, tenant: str | None = None) -> Any:
+    async def run(
+        self, fn: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG, *, tenant: str | None = None
+    ) -> Any:
         """The result of `fn` over one consistent view of the store; Busy if too many wait already."""
         read = Read(fn, length, tenant, current_caller(), asyncio.get_running_loop().create_future())
         with self._lock:
@@ -138,11 +139,11 @@ class Readers:
         with self._lock:
             del self._running[read]
             self._shares[read.length].done(read)
-            for length, shares in zip(Length, self._shares, strict=True):
+            for length, shares in zip(ReadLength, self._shares, strict=True):
                 if shares.waiting:  # another of the same tenant may run now
                     self._wake(length)
 
-    def _wake(self, length: Length) -> None:
+    def _wake(self, length: ReadLength) -> None:
         """Have a thread look for a read of this length, the one that can do the least else."""
         suitable = [worker for worker in self._idle if worker.length >= length]
         if suitable:

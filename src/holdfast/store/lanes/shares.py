@@ -4,11 +4,16 @@ Tenants take turns, and within a tenant its callers, each of whom has as many re
 tenant never has all the threads that could do such reads, and a caller never all of its tenant's: whoever comes next
 finds one. Reads without a tenant are the store's own and those without a caller have no others to be fair to, so
 neither is held back. Everything here is plain data: whoever uses it holds a lock.
+
+A caller is a name that a gateway gives to whoever it works for. It goes along with the task that asks, and not through
+every signature: a reader needs it, and nothing in between does.
 """
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -21,8 +26,10 @@ MOST_OF_A_CALLER = 256
 MOST_OF_A_TENANT = 1_024
 MOST = 10_000
 
+_CALLER: ContextVar[str | None] = ContextVar("holdfast.caller", default=None)
 
-class Length(IntEnum):
+
+class ReadLength(IntEnum):
     """How long a read may take; longer ones never keep shorter ones waiting."""
 
     LOOK = 0
@@ -38,12 +45,27 @@ class Read:
     """One caller's read on its way through the readers."""
 
     run: Callable[[Tx], Any]
-    length: Length
+    length: ReadLength
     tenant: str | None
     caller: str | None
     future: asyncio.Future[Any]
     gone: bool = False
     """Whether nobody waits for it any more."""
+
+
+@contextmanager
+def reading_for(caller: str) -> Iterator[None]:
+    """Whatever is read within, by this task or one that it starts, is read for this caller."""
+    before = _CALLER.set(caller)
+    try:
+        yield
+    finally:
+        _CALLER.reset(before)
+
+
+def current_caller() -> str | None:
+    """For whom the running task reads; None if that is nobody's business."""
+    return _CALLER.get()
 
 
 Names = tuple[str | None, str | None]

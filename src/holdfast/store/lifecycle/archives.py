@@ -13,7 +13,7 @@ from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.lanes.chores import makes_room
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.arrivals import Progress
-from holdfast.store.log.reading import STRETCH_BYTES, checked, fitting
+from holdfast.store.log.reading import STRETCH_BYTES, checked, count_within
 from holdfast.store.part import Part
 from holdfast.store.text.indexing import ask_scrub
 
@@ -150,7 +150,7 @@ class Archives(Part):
             place = (archived.session_no, after)
             sizes = tx.all(NEXT_SIZES.format("archived_events"), *place, wanted)
             sizes += tx.all(NEXT_SIZES.format("transcript_events"), *place, wanted - len(sizes))
-            wanted = fitting((size for (size,) in sizes), STRETCH_BYTES) or wanted
+            wanted = count_within((size for (size,) in sizes), STRETCH_BYTES) or wanted
         rows = tx.all(EVENTS, archived.session_no, after, wanted)
         if len(rows) < wanted:
             seen = rows[-1][0] if rows else after

@@ -8,8 +8,9 @@ The event that says that it was deleted stays where it is, for the feeds.
 
 from contextlib import suppress
 
-from holdfast.core import HoldfastError, strict_json, types
+from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import Conflict, LegalHold
+from holdfast.core.event_bodies import SessionDeleted
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.chores import makes_room
@@ -65,7 +66,7 @@ class Deletion(Part):
         With `unchanged_at` Conflict if its log does not end at this seq any more, or it is leased to a writer.
         """
         check_session_id(session_id)
-        event = self.own_event(types.SESSION_DELETED, {"reason": reason})
+        event = self.own_event(SessionDeleted(reason))
 
         def end(tx: Tx) -> Archived:
             if tx.rerun:

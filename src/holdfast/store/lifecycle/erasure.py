@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from holdfast.core import Event, HoldfastError, strict_json, types
 from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
+from holdfast.core.event_bodies import EventsErased
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.derive import derive
-from holdfast.store.log.log_check import SAID_AGAIN, erasure_in
+from holdfast.store.log.log_check import erasure_in
 from holdfast.store.log.prepare import Prepared, with_body
 from holdfast.store.log.projection import FOLDS, Projection
 from holdfast.store.log.reading import END, Head, existing_head, read
@@ -131,7 +132,8 @@ class Erasure(Part):
             raise
 
     async def _erase(self, session_id: str, seqs: tuple[int, ...], reason: str) -> None:
-        event = self.own_event(types.EVENTS_ERASED, {"seqs": list(seqs), "reason": reason})
+        body = EventsErased(list(seqs), reason)
+        event = self.own_event(body)
         done = False
         while not done:
             head = await self.workers.read(lambda tx: existing_head(tx, self.tenant, session_id))
@@ -139,18 +141,18 @@ class Erasure(Part):
             derived = await derive(self.workers, head, hide=frozenset(seqs))
 
             def write(tx: Tx, head: Head = head, derived: Projection = derived) -> bool:
-                return self._erase_now(tx, session_id, seqs, event, head, derived)
+                return self._erase_now(tx, session_id, body, event, head, derived)
 
             done = await self.write(session_id, write, len(seqs), makes_room=True)
 
     def _erase_now(
-        self, tx: Tx, session_id: str, seqs: tuple[int, ...], event: Prepared, head: Head, derived: Projection
+        self, tx: Tx, session_id: str, body: EventsErased, event: Prepared, head: Head, derived: Projection
     ) -> bool:
         """Erase in one write; False if another erasure came between, so that what was derived knows too much."""
         now = existing_head(tx, self.tenant, session_id)
         if get_facts(tx, now.session_no).held:
             raise LegalHold(f"session {session_id!r} is under legal hold", session_id=session_id)
-        events = list(_events(tx, now, seqs))
+        events = list(_events(tx, now, body.seqs))
         fresh = [found for found in map(_target, events) if not found.erased]
         if not fresh:
             return True
@@ -161,7 +163,7 @@ class Erasure(Part):
         for each in fresh:
             forget_event(tx, self.engine.text, now.session_no, each.seq)
         task_texts.drop_of_session(tx, now.session_no)
-        append(tx, self.tenant, session_id, [_saying_again(event, events)])
+        append(tx, self.tenant, session_id, [_saying_again(event, body, events)])
         size = tx.one(GET_SIZE, now.session_no)
         assert size is not None
         if any(each.type in FOLDS for each in fresh):
@@ -218,14 +220,13 @@ class Erasure(Part):
         return _Copies(dict(live), dict(archived), sorted(held))
 
 
-def _saying_again(event: Prepared, chosen: list[Event]) -> Prepared:
+def _saying_again(event: Prepared, body: EventsErased, chosen: list[Event]) -> Prepared:
     """The event that says what was erased; also what those said that are erased now, for nobody else says it then."""
     erasures = [erasure_in(each) for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
-    said = [body["seqs"] + body.get(SAID_AGAIN, []) for body in erasures if body is not None]
+    said = [each.seqs + (each.said_again or []) for each in erasures if each is not None]
     if not said:
         return event
-    again = sorted({seq for seqs in said for seq in seqs})
-    return with_body(event, {**strict_json.parse(event.payload), SAID_AGAIN: again})
+    return with_body(event, EventsErased(body.seqs, body.reason, sorted({seq for seqs in said for seq in seqs})))
 
 
 def _check_seqs(seqs: Iterable[int]) -> tuple[int, ...]:
@@ -244,7 +245,7 @@ def _target(event: Event) -> _Target:
     return _Target(event.seq, event.event_id, event.hash, event.type, digest, len(event.payload), erased)
 
 
-def _events(tx: Tx, head: Head, seqs: tuple[int, ...]) -> Iterator[Event]:
+def _events(tx: Tx, head: Head, seqs: Iterable[int]) -> Iterator[Event]:
     for seq in seqs:
         yield read(tx, head, check_seq(seq, head) - 1, seq + 1, 1)[0]
 

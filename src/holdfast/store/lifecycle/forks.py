@@ -7,8 +7,9 @@ touched and may go on meanwhile. A checkpoint is branched (a new session, on a n
 
 from dataclasses import dataclass, replace
 
-from holdfast.core import Session, types
+from holdfast.core import Session
 from holdfast.core.errors import Conflict, Corrupt, InvalidInput
+from holdfast.core.event_bodies import SessionForked, SessionReset
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lifecycle import arrivals
@@ -40,7 +41,7 @@ COPY_IDENTITIES = """
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForkPlan:
     """What a fork is to be."""
 
     source: str
@@ -121,7 +122,7 @@ class Forks(Part):
         head = await self.workers.read(look)
         if not head.seq:
             raise InvalidInput(f"session {session_id!r} has no events to fork")
-        plan = Plan(session_id, head.seq if at is None else check_seq(at, head), chosen, key, take_place)
+        plan = ForkPlan(session_id, head.seq if at is None else check_seq(at, head), chosen, key, take_place)
         now, holder = self.clock.now(), self.ids()
         arrival = await self.write(
             chosen, lambda tx: arrivals.begin(tx, self.tenant, chosen, holder, now, copied_seq=plan.seq)
@@ -132,7 +133,7 @@ class Forks(Part):
             derived = await derive(self.workers, target)
             return await self._show(plan, head, target, arrival, derived)
 
-    async def _copy(self, plan: Plan, source: Head, arrival: Arrival, progress: Progress | None) -> None:
+    async def _copy(self, plan: ForkPlan, source: Head, arrival: Arrival, progress: Progress | None) -> None:
         done = 0
 
         def step(tx: Tx) -> int:
@@ -156,7 +157,7 @@ class Forks(Part):
             if progress is not None:
                 progress(done, plan.seq)
 
-    async def _arrived(self, plan: Plan, source: Head, arrival: Arrival) -> Head:
+    async def _arrived(self, plan: ForkPlan, source: Head, arrival: Arrival) -> Head:
         """The head of what was copied."""
         here = Head(arrival.session_no, plan.seq, b"")
         last = (await self.workers.read(lambda tx: read(tx, here, plan.seq - 1, None, 1)))[0]
@@ -164,17 +165,14 @@ class Forks(Part):
             raise Corrupt(f"the session's head is not the hash of event {plan.seq}", seq=plan.seq)
         return here._replace(hash=last.hash)
 
-    async def _show(self, plan: Plan, source: Head, target: Head, arrival: Arrival, derived: Projection) -> Session:
+    async def _show(self, plan: ForkPlan, source: Head, target: Head, arrival: Arrival, derived: Projection) -> Session:
         """Show the fork, routed, in one write together with whatever it takes from its source."""
-        body = {"sessionId": plan.source, "seq": plan.seq, "hash": target.hash.hex()}
-        event = self.own_event(types.SESSION_FORKED, body)
+        body = SessionForked(plan.source, plan.seq, target.hash.hex())
+        event = self.own_event(body)
         keys: tuple[str, ...] = ()
         if plan.take_place:
             keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, plan.source))
-        left = self.own_event(
-            types.SESSION_RESET, {"nextSession": plan.session_id, "keys": list(keys), "reason": "restore"}
-        )
-
+        left = self.own_event(SessionReset(plan.session_id, list(keys), "restore"))
         begun = replace(derived, session=forked(derived.session, body), tasks={}, usage={})
 
         def write(tx: Tx) -> Session:

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.core import Appended, Lease
 from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
-from holdfast.store.engine import Recorded, Tx
+from holdfast.store.engine import RecordedEvent, Tx
 from holdfast.store.log import key_seal
 from holdfast.store.log.prepare import Prepared
 from holdfast.store.log.projection import DEFAULT_AGENT
@@ -139,7 +139,7 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
         seqs[event_id] = seq
         keys = key_seal.with_key(keys, seq, key)
         size += len(payload)
-        tx.recorded.append(Recorded(tenant, session_id, seq, prev, event))
+        tx.recorded.append(RecordedEvent(tenant, session_id, seq, prev, event))
     sealed = key_seal.KeySeal(first, seq, keys).stored()
     advance = (session_no, seq, prev, events[-1].created_at, size, sealed)
     if len(rows) == 1:

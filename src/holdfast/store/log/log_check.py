@@ -5,29 +5,26 @@ that says so, in the same log. One that was copied from elsewhere may have been 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from holdfast.core import Event, types
-from holdfast.core.errors import Corrupt, InvalidInput
+from msgspec import UNSET
+
+from holdfast.core import Event
+from holdfast.core.errors import Corrupt
+from holdfast.core.event_bodies import EventsErased, read
 from holdfast.store.engine import Tx
 from holdfast.store.log import key_seal
-from holdfast.store.log.event_bodies import check_body
 from holdfast.store.log.key_seal import KeySeal
 from holdfast.store.log.reading import Head
 
-SAID_AGAIN = "saidAgain"
-"""The member of an event that erases others like it: what those had said was erased."""
 COPIED = "SELECT copied_seq FROM sessions WHERE session_no = ?1"
 
 
-def erasure_in(event: Event) -> dict[str, Any] | None:
+def erasure_in(event: Event) -> EventsErased | None:
     """What an event says that erases others; None if it does not say it as we do."""
     try:
-        check_body(event)
-    except InvalidInput:
+        return read(event, EventsErased)
+    except Corrupt:
         return None
-    found: dict[str, Any] = event.value()
-    return found
 
 
 class LogCheck:
@@ -55,7 +52,7 @@ class LogCheck:
         for event in events:
             if event.erased is not None:
                 self._erased.add(event.seq)
-            if event.type == types.EVENTS_ERASED:
+            if event.type == EventsErased.TYPE:
                 self._take(event)
         if self._seal is not None:
             self._seal = self._seal.with_events(event for event in events if event.seq <= self._sealed)
@@ -67,10 +64,10 @@ class LogCheck:
         said = erasure_in(event)
         if said is None:
             raise Corrupt(f"event {event.seq} does not say which events were erased", seq=event.seq)
-        self._named.update(said["seqs"])
-        if SAID_AGAIN in said:
-            self._named.update(said[SAID_AGAIN])
-            self._unknown.difference_update(said["seqs"])
+        self._named.update(said.seqs)
+        if said.said_again is not UNSET:
+            self._named.update(said.said_again)
+            self._unknown.difference_update(said.seqs)
 
     def check(self, tx: Tx, head: Head) -> None:
         """Corrupt if an event was erased and no event says so, or if the keys are not those that were written."""

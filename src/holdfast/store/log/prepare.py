@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core import Clock, IdSource, NewEvent, strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
+from holdfast.core.event_bodies import EventBody
 from holdfast.core.ids import check_name
 
 MAX_EVENTS = 10_000
@@ -62,11 +63,11 @@ def at_time(draft: Prepared, created_at: int | None) -> Prepared:
     return draft if created_at is None else draft._replace(created_at=_checked_time(created_at))
 
 
-def with_body(draft: Prepared, body: Any) -> Prepared:
+def with_body(draft: Prepared, body: EventBody) -> Prepared:
     """The event with a body that is only known inside the write; InvalidJson or TooLarge."""
     payload = strict_json.dump(body)
     _check_size(payload)
-    return draft._replace(payload=payload)
+    return draft._replace(type=body.TYPE, payload=payload)
 
 
 def check_key(idempotency_key: str | None) -> None:

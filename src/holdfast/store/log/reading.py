@@ -5,7 +5,7 @@ Corrupt rather than return less, or other, than was written. Whoever goes throug
 time, bounded by number and by bytes, because a single event may be large.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from holdfast.core import Event, HoldfastError
@@ -17,6 +17,8 @@ from holdfast.store.engine import Row, Tx
 PAGE = 2_000
 STRETCH_BYTES = 1024 * 1024
 """What the payloads of a stretch have together, unless it is one event."""
+PAGE_BYTES = 4 * 1024 * 1024
+"""What the items of a page of a list have together, unless it is one item."""
 END = 2**63 - 1
 
 HEAD = """
@@ -125,14 +127,14 @@ def stretch(
         return Stretch([], high - low <= 1)
     if most_bytes is not None and head.size > most_bytes:
         sizes = tx.all(SIZES_BACKWARD if newest else SIZES_FORWARD, head.session_no, low, high, wanted)
-        wanted = fitting((size for (size,) in sizes), most_bytes) or wanted
+        wanted = count_within((size for (size,) in sizes), most_bytes) or wanted
     rows = tx.all(BACKWARD if newest else FORWARD, head.session_no, low, high, wanted)
     _check_dense(head, rows, low, high, wanted, newest=newest)
     events = [checked(row) for row in rows]
     return Stretch(events[::-1] if newest else events, wanted == high - low - 1)
 
 
-def fitting(sizes: Iterable[int], most_bytes: int) -> int | None:
+def count_within(sizes: Iterable[int], most_bytes: int) -> int | None:
     """How many of the first of these have so many bytes together, at least one; None if all of them do."""
     total = 0
     for number, size in enumerate(sizes):
@@ -140,6 +142,12 @@ def fitting(sizes: Iterable[int], most_bytes: int) -> int | None:
         if total > most_bytes and number:
             return number
     return None
+
+
+def page_length(sizes: Sequence[int], limit: int) -> int:
+    """How many items a page has whose sizes, and that of the item after it, are these: `limit`, or as many as fit."""
+    most = min(len(sizes), limit)
+    return count_within(sizes[:most], PAGE_BYTES) or most
 
 
 def checked(row: Row) -> Event:

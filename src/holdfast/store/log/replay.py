@@ -7,10 +7,11 @@ later retry write the event again.
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict, NotFound
+from holdfast.core.event_bodies import Body, read
 from holdfast.store.engine import Tx
 from holdfast.store.log.prepare import Prepared
 from holdfast.store.log.reading import Head
@@ -70,13 +71,13 @@ def known_before(tx: Tx, head: Head, event: Prepared) -> Known | None:
     return found[0] if found else None
 
 
-def first_body(known: Known, type: str) -> Any:
+def first_body(known: Known, body: type[Body]) -> Body:
     """What a retry's first write said; IdempotencyConflict if that was another kind, NotFound if it was erased."""
-    if known.type != type:
+    if known.type != body.TYPE:
         raise conflict_with(known)
     if known.erased is not None:
         raise NotFound(f"what was written first, event {known.seq}, was erased", seq=known.seq)
-    return strict_json.parse(known.payload)
+    return read(known, body)
 
 
 def conflict_with(known: Known) -> IdempotencyConflict:

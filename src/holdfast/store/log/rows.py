@@ -14,7 +14,7 @@ from holdfast.store.log.projection import (
     TaskFacts,
     UsageDay,
 )
-from holdfast.store.pages import page_length
+from holdfast.store.log.reading import page_length
 
 GET_FACTS = "SELECT agent, user_id, status, held, document FROM sessions WHERE session_no = ?1"
 PUT_FACTS = "UPDATE sessions SET agent = ?2, user_id = ?3, status = ?4, held = ?5, document = ?6 WHERE session_no = ?1"

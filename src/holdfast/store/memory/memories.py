@@ -11,6 +11,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Engine, Row, Tx
+from holdfast.store.log.reading import page_length
 from holdfast.store.memory.memory_rows import (
     ADVANCE,
     ERASE,
@@ -37,7 +38,6 @@ from holdfast.store.memory.memory_rows import (
     missing,
     version_of,
 )
-from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.text.indexing import index_memory, match_memories, unindex_memory
 from holdfast.store.text.tokenizer import Query, parse_query, snippet, texts

@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from holdfast.core import strict_json
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput
+from holdfast.core.event_bodies import Digest
 from holdfast.core.ids import TimeOrderedIds, check_name, check_together
 from holdfast.store.engine import TextSql, Tx
-from holdfast.store.log.event_bodies import Digest
 from holdfast.store.log.prepare import LAST_MS
 from holdfast.store.memory.memories import MAX_VALUE
 from holdfast.store.memory.memory_rows import (

@@ -81,7 +81,7 @@ class Name(NamedTuple):
         return "memory\0" + "\0".join(self)
 
 
-class Found(NamedTuple):
+class MemoryRow(NamedTuple):
     """A memory's row; `live` is 0 if it was forgotten or erased."""
 
     memory_no: int
@@ -89,13 +89,13 @@ class Found(NamedTuple):
     live: int
 
 
-def find(tx: Tx, name: Name) -> Found | None:
+def find(tx: Tx, name: Name) -> MemoryRow | None:
     """The memory's row, or None."""
     row = tx.one(FIND, *name)
-    return None if row is None else Found._make(row)
+    return None if row is None else MemoryRow._make(row)
 
 
-def existing(tx: Tx, name: Name) -> Found:
+def existing(tx: Tx, name: Name) -> MemoryRow:
     """The memory's row, forgotten or not, or NotFound."""
     found = find(tx, name)
     if found is None:
@@ -103,7 +103,7 @@ def existing(tx: Tx, name: Name) -> Found:
     return found
 
 
-def version_of(tx: Tx, name: Name, found: Found, version: int) -> MemoryVersion:
+def version_of(tx: Tx, name: Name, found: MemoryRow, version: int) -> MemoryVersion:
     """One version of a memory."""
     row = tx.one(VERSION, found.memory_no, version)
     if row is None:
@@ -144,7 +144,7 @@ def as_memory(name: Name, version: MemoryVersion, payload: bytes | None = None) 
 
 
 def first_result(
-    tx: Tx, name: Name, found: Found, payload: bytes, write_id: str, idempotency_key: str | None
+    tx: Tx, name: Name, found: MemoryRow, payload: bytes, write_id: str, idempotency_key: str | None
 ) -> Memory | None:
     """What the first run of this write, or the first write with its key, was told; None if this is the first.
 
@@ -169,7 +169,7 @@ def first_result(
     return as_memory(name, first, payload)
 
 
-def check_expected(tx: Tx, name: Name, found: Found | None, expected_version: int | None) -> None:
+def check_expected(tx: Tx, name: Name, found: MemoryRow | None, expected_version: int | None) -> None:
     """StaleState, with the current value, if the memory is not at the expected version."""
     now = found.version if found else 0
     if expected_version in (None, now):
@@ -187,7 +187,7 @@ def check_expected(tx: Tx, name: Name, found: Found | None, expected_version: in
     )
 
 
-def current_if_same(tx: Tx, name: Name, found: Found, payload: bytes) -> Memory | None:
+def current_if_same(tx: Tx, name: Name, found: MemoryRow, payload: bytes) -> Memory | None:
     """The memory as it is if it has this value, whole; None if a new version is needed."""
     row = tx.one(VERSION, found.memory_no, found.version) if found.live else None
     # A damaged value is not the same: a new version can be put over it.
@@ -196,7 +196,7 @@ def current_if_same(tx: Tx, name: Name, found: Found, payload: bytes) -> Memory 
     return as_memory(name, checked(name, row))
 
 
-def add_version(tx: Tx, found: Found, write_id: str, memory: Memory) -> None:
+def add_version(tx: Tx, found: MemoryRow, write_id: str, memory: Memory) -> None:
     """Make this the current version."""
     digest = bytes.fromhex(memory.digest)
     no, version = found.memory_no, memory.version

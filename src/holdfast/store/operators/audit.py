@@ -27,7 +27,7 @@ AFTER_ALL = "~"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditRecord:
     """One action: an operation on a target, by a caller; `scope` is the one that it needed."""
 
     entry_id: str
@@ -64,14 +64,14 @@ class Audit(Part):
 
         await self.workers.write(write, self._lock(), makes_room=True)
 
-    async def list(self, *, before: str | None = None, limit: int = 100, operators: bool = True) -> list[Entry]:
+    async def list(self, *, before: str | None = None, limit: int = 100, operators: bool = True) -> list[AuditRecord]:
         """Entries, newest first, the operators' among them or not; `before` is the last one's id of the page before."""
         if not 0 < limit <= MAX_PAGE:
             raise InvalidInput(f"a page has 1 to {MAX_PAGE} entries, not {limit}")
         last = AFTER_ALL if before is None else check_name(before, "a cursor")
         hidden = "" if operators else OPERATOR
         rows = await self.workers.read(lambda tx: tx.all(LIST, self.tenant, last, limit, hidden))
-        return [Entry(*row) for row in rows]
+        return [AuditRecord(*row) for row in rows]
 
     def _lock(self) -> tuple[str]:
         return (f"audit\0{self.tenant}",)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from holdfast.core.ids import check_name
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Part
 
 GET = "SELECT holder, expires_at, done_at FROM duties WHERE name = ?1"
@@ -35,7 +35,7 @@ class Duties(Part):
 
     async def look(self, name: str) -> Duty:
         """Who is at a duty, and when it was last done."""
-        return await self.workers.read(lambda tx: _look(tx, name), Length.LOOK)
+        return await self.workers.read(lambda tx: _look(tx, name), ReadLength.LOOK)
 
     async def take(self, name: str, holder: str, ttl_ms: int) -> Duty:
         """Take a duty unless somebody else is at it, or keep it longer; `holder` of the answer says who has it."""

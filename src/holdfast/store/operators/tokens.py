@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.ids import check_name, check_tenant
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Part
 
 READ = "read"
@@ -102,7 +102,7 @@ class Tokens(Part):
             token = _token(row[1:])
             return token if token.valid_at(tx.now()) else None
 
-        return await self.workers.read(look, Length.LOOK)
+        return await self.workers.read(look, ReadLength.LOOK)
 
     async def valid(self, token_id: str) -> bool:
         """Whether a token that was found before may still be used."""
@@ -111,7 +111,7 @@ class Tokens(Part):
             row = tx.one(GET, token_id)
             return row is not None and _token(row).valid_at(tx.now())
 
-        return await self.workers.read(look, Length.LOOK)
+        return await self.workers.read(look, ReadLength.LOOK)
 
     async def list(self) -> list[Token]:
         """All tokens there ever were, oldest first."""
@@ -124,7 +124,7 @@ class Tokens(Part):
             row = tx.one(ANY)
             return row is not None and row[0] > 0
 
-        return await self.workers.read(look, Length.LOOK)
+        return await self.workers.read(look, ReadLength.LOOK)
 
     async def revoke(self, token_id: str) -> Token:
         """End a token for good; NotFound if there is none. One that is revoked stays as it was."""

@@ -21,7 +21,7 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.portable import manifest, members
 from holdfast.store.portable.limits import DEFAULT, Limits
 from holdfast.store.portable.line_reader import Lines
-from holdfast.store.portable.manifest import Listed, Totals
+from holdfast.store.portable.manifest import ManifestMember, Totals
 from holdfast.store.portable.refusal import refuse, refuse_line, shown
 from holdfast.store.portable.session_reader import ArchivedSession, read_session
 from holdfast.store.portable.zip_reader import ZipReader
@@ -30,7 +30,7 @@ from holdfast.store.portable.zip_records import Member
 MAX_ABOUT = 4096
 
 
-class Attachment(NamedTuple):
+class ArchivedAttachment(NamedTuple):
     """An attachment of an archive: its SHA-256 in hex, its size, and its bytes, which can be read once."""
 
     digest: str
@@ -87,11 +87,11 @@ class ArchiveReader:
             if listed.session_id is not UNSET:
                 yield read_session(self._lines(member, listed), listed)
 
-    def attachments(self) -> Iterator[Attachment]:
+    def attachments(self) -> Iterator[ArchivedAttachment]:
         """The attachments in the order of their digests. One's last bytes come only if all of it held."""
         for member, listed in self._listed():
             if listed.name.startswith("attachments/"):
-                yield Attachment(listed.sha256, listed.size, self._content(member, listed))
+                yield ArchivedAttachment(listed.sha256, listed.size, self._content(member, listed))
 
     def memories(self) -> Iterator[strict_json.Checked]:
         """The memories, each the bytes of a JSON value."""
@@ -111,7 +111,7 @@ class ArchiveReader:
 
     def _check_members(self) -> Member:
         """Check all that is known without inflating; the manifest's member."""
-        order = members.Order()
+        order = members.MemberOrder()
         name, member = "", None
         for member in self._zip.checked():
             name = order.follow(member.name, shown(member.name))
@@ -130,7 +130,7 @@ class ArchiveReader:
         except InvalidInput as error:
             raise refuse_line(error, members.ABOUT) from None
 
-    def _listed(self) -> Iterator[tuple[Member, Listed]]:
+    def _listed(self) -> Iterator[tuple[Member, ManifestMember]]:
         """The members beside their entries in the manifest, each checked; the totals at the end."""
         lines = Lines(members.MANIFEST, self._zip.chunks(self._manifest), self._limits.line_bytes)
         entries = manifest.decode(lines)
@@ -158,10 +158,10 @@ class ArchiveReader:
             raise refuse("manifest", error.message, members.MANIFEST, lines.number) from None
         raise refuse("manifest", "lists more members than there are", members.MANIFEST)
 
-    def _lines(self, member: Member, listed: Listed) -> Lines:
+    def _lines(self, member: Member, listed: ManifestMember) -> Lines:
         return Lines(listed.name, self._content(member, listed), self._limits.line_bytes)
 
-    def _content(self, member: Member, listed: Listed) -> Iterator[bytes]:
+    def _content(self, member: Member, listed: ManifestMember) -> Iterator[bytes]:
         """What is in the member; its last piece comes only if the manifest's hash holds."""
         sha256 = hashlib.sha256()
         held = b""
@@ -176,7 +176,7 @@ class ArchiveReader:
             yield held
 
 
-def _check_entry(entry: Listed, last_session: str) -> None:
+def _check_entry(entry: ManifestMember, last_session: str) -> None:
     """InvalidInput unless the manifest says of the member what is to be said of its kind."""
     of_session = (entry.session_id, entry.events, entry.head_hash)
     is_session = bool(members.SESSION.match(entry.name))

@@ -26,7 +26,7 @@ from holdfast.store.portable.lines import (
     encode_header,
     hash_of,
 )
-from holdfast.store.portable.manifest import OPENING, Listed, Totals, encode_listed, encode_totals
+from holdfast.store.portable.manifest import OPENING, ManifestMember, Totals, encode_listed, encode_totals
 from holdfast.store.portable.zip_writer import IN_MEMORY, Sink, ZipWriter
 
 COPY = 64 * 1024
@@ -70,7 +70,7 @@ class ArchiveWriter:
         self._limits = limits
         self._manifest: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (closed with the archive)
         self._totals = Totals()
-        self._order = members.Order()
+        self._order = members.MemberOrder()
         self._open: str | None = None
         self._size = 0
         self._sha256 = hashlib.sha256()
@@ -184,7 +184,7 @@ class ArchiveWriter:
     def _end(self, about: dict[str, Any]) -> None:
         assert self._open is not None
         self._zip.end()
-        listed = Listed(self._open, self._size, self._sha256.hexdigest(), **about)
+        listed = ManifestMember(self._open, self._size, self._sha256.hexdigest(), **about)
         self._manifest.write(encode_listed(listed, first=not self._totals.members))
         self._totals = self._totals.plus(listed)
         self._open = None

@@ -67,7 +67,7 @@ LINE_MEMBERS = frozenset(FoundLine.__struct_encode_fields__)
 EVENT_MEMBERS = frozenset({"timestamp", "seq", "logSeq", "eventId", "idempotencyKey", "parentId"})
 
 
-class Entry(NamedTuple):
+class FolderEvent(NamedTuple):
     """An event that a line says, where it stood in the log it came from, if the line says so, and the line.
 
     Of one that was erased only the SHA-256 of its payload is left.
@@ -113,7 +113,7 @@ def encode_entry(event: Event, file: str | None = None) -> bytes:
     )
 
 
-def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry:
+def decode_entry(session_id: str, file: str, number: int, line: bytes) -> FolderEvent:
     """The event of a line, by an id that is the same on every reading; InvalidInput."""
     value = strict_json.parse(line)
     if not isinstance(value, dict):
@@ -141,7 +141,7 @@ def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Entry:
     )
     seq = found.log_seq if found.seq is None else found.seq
     beside = tuple(name for name in value if name not in LINE_MEMBERS) if found.details is not UNSET else ()
-    return Entry(event, seq, None if found.erased is None else hash_of(found.erased), file, number, beside)
+    return FolderEvent(event, seq, None if found.erased is None else hash_of(found.erased), file, number, beside)
 
 
 def derived_id(session_id: str, file: str, number: int, line: bytes) -> str:

@@ -5,18 +5,19 @@ Nothing of them is dropped. Members of `metadata.json` that are not a session's 
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from holdfast.core.errors import InvalidInput
+from holdfast.core.event_bodies import SessionCreated, SessionForked
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import ACTIVE, SESSION_STATUSES, AgentStatus, one_of
 from holdfast.store.log.projection import DEFAULT_AGENT
 from holdfast.store.portable.files_layout import moment
 from holdfast.store.sessions.children import AgentPatch, GoalPatch
 
-STATUSES = ("active", "completed", "failed", "cancelled", "interrupted", "archived")
 ROW = frozenset(
     {
         "sessionId",
@@ -41,8 +42,8 @@ ROW = frozenset(
 class Description:
     """What `metadata.json` and `initial.json` say."""
 
-    body: dict[str, Any]
-    """Of the event that describes the session; empty if there is nothing to say."""
+    body: SessionCreated
+    """Of the event that describes the session; with no member if there is nothing to say."""
     status: str
     created_at: int | None
     updated_at: int | None
@@ -69,13 +70,13 @@ class AgentLine(Struct, rename="camel", forbid_unknown_fields=True):
     id: str | None = None
     type: str | None = None
     task: Any = UNSET
-    status: Literal["active", "completed", "failed"] | None = None
+    status: AgentStatus | None = None
     spawned_at: str | int | float | None = None
     completed_at: str | int | float | None = None
     result: Any = UNSET
 
 
-class Row(Struct, rename="camel"):
+class MetadataDocument(Struct, rename="camel"):
     """The members of `metadata.json` that have a meaning here."""
 
     agent: str | None = None
@@ -92,43 +93,40 @@ class Row(Struct, rename="camel"):
 
 def described(found: dict[str, Any], initial: Any) -> Description:
     """What the documents say of the session; InvalidInput."""
-    row = _as(found, Row)
+    row = _as(found, MetadataDocument)
     lineage = row.lineage or {}
     own = {name: value for name, value in found.items() if name not in ROW}
     own |= row.metadata if isinstance(row.metadata, dict) else {}
-    status = row.status or STATUSES[0]
-    if status not in STATUSES:
-        raise InvalidInput(f"a session has no status {status!r:.80}", hint=f"one of {', '.join(STATUSES)}")
+    status = one_of(SESSION_STATUSES, row.status or ACTIVE, f"a session has no status {row.status!r:.80}")
     body = {
         "agent": None if row.agent in (None, DEFAULT_AGENT) else check_name(str(row.agent), "an agent's name"),
-        "userId": None if row.user_id is None else check_name(row.user_id, "a user's id"),
+        "user_id": None if row.user_id is None else check_name(row.user_id, "a user's id"),
         "initial": initial,
         "metadata": own,
         "tags": [check_name(tag, "a tag") for tag in row.tags or ()],
-        "parentSession": row.parent_session or lineage.get("parentSession"),
-        "previousSession": lineage.get("previousSession"),
+        "parent_session": row.parent_session or lineage.get("parentSession"),
+        "previous_session": lineage.get("previousSession"),
     }
     times = (_time(row.created_at), _time(row.updated_at))
-    given = {name: value for name, value in body.items() if value not in (None, {}, [])}
+    given = SessionCreated(**{name: value for name, value in body.items() if value not in (None, {}, [])})
     return Description(given, status, *times, max(row.head_seq or 0, 0), lineage)
 
 
-def fork_of(lineage: dict[str, Any]) -> dict[str, Any]:
+def fork_of(lineage: dict[str, Any]) -> SessionForked:
     """The body of the event that says where the session was forked."""
     origin = lineage["forkedFrom"]
     if not isinstance(origin, dict) or not isinstance(origin.get("seq"), int) or "sessionId" not in origin:
         raise InvalidInput("forkedFrom must have a sessionId and a seq")
-    return {"sessionId": check_name(origin["sessionId"], "a session id"), "seq": origin["seq"]}
+    return SessionForked(check_name(origin["sessionId"], "a session id"), origin["seq"])
 
 
 def ended(final: Any, status: str) -> dict[str, Any] | None:
-    """The body of the event that ended the session, and when, as `at`; None if it did not end."""
-    if final is None:
-        return None if status == STATUSES[0] else {"status": status, "outcome": None, "response": None}
-    body = {"status": status, "outcome": None, "response": None}
+    """The members of the event that ended the session, and when, as `at`; None if it did not end."""
+    if final is None and status == ACTIVE:
+        return None
+    body: dict[str, Any] = {"status": status, "outcome": None, "response": None}
     body |= final if isinstance(final, dict) else {"outcome": final}
-    if body["status"] not in STATUSES:
-        raise InvalidInput(f"a session cannot end as {body['status']!r:.80}", hint=f"one of {', '.join(STATUSES)}")
+    one_of(SESSION_STATUSES, body["status"], f"a session cannot end as {body['status']!r:.80}")
     return body
 
 

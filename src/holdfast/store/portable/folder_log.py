@@ -6,18 +6,29 @@ is left is taken by an event that says so. So a folder that is imported and expo
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.core import Clock, Event, IdSource, NewEvent, strict_json, types
+from msgspec import UNSET
+
+from holdfast.core import Clock, Event, IdSource, NewEvent, strict_json
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import BadArchive, InvalidInput
+from holdfast.core.event_bodies import (
+    EventBody,
+    LeftOut,
+    SessionCreated,
+    SessionFinalized,
+    SessionReset,
+    StateUpdated,
+    with_others,
+)
 from holdfast.store.log.prepare import LAST_MS, Prepared, prepare
 from holdfast.store.portable.archive_writer import ArchiveWriter
-from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, Entry, moment
+from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, FolderEvent, moment
 from holdfast.store.portable.folder_documents import Description, children_in, described, ended, fork_of
 from holdfast.store.portable.folder_reader import SessionFolder, Skipped, read_folder
 from holdfast.store.portable.lines import SessionHeader
@@ -28,6 +39,8 @@ from holdfast.store.sessions.children import ChildrenPatch, digest_of, upsert
 MAX_LEFT_OUT = 100_000
 """How many events may be left out for the others to keep their places."""
 DEFAULT_TIME = 0
+FINAL_MEMBERS = ("status", "outcome", "response")
+"""The members of a session's end that its event knows; what else its file has goes beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +108,17 @@ def _own_events(
 ) -> tuple[Prepared, ...]:
     """The store's own events that the documents stand for."""
 
-    def own(type: str, body: dict[str, Any], at: int | None = None) -> Prepared:
-        event = prepare(NewEvent(type, body, created_at=updated_at), clock, ids, reserved=True)
+    def own(body: EventBody, at: int | None = None, others: Mapping[str, Any] | None = None) -> Prepared:
+        payload = with_others(body, others) if others else body
+        event = prepare(NewEvent(body.TYPE, payload, created_at=updated_at), clock, ids, reserved=True)
         return event if at is None else event._replace(created_at=at)
 
     events: list[Prepared] = []
     if about.lineage.get("forkedFrom"):
         with _blaming(METADATA):
-            events.append(own(types.SESSION_FORKED, fork_of(about.lineage), created_at))
-    if about.body:
-        events.append(own(types.SESSION_CREATED, about.body, created_at))
+            events.append(own(fork_of(about.lineage), created_at))
+    if about.body != SessionCreated():
+        events.append(own(about.body, created_at))
     with _blaming(STATE):
         state = dict(folder.state or {})
         goals, agents = children_in(state)
@@ -112,15 +126,14 @@ def _own_events(
             patch = ChildrenPatch(goals, agents, digest_of([]))
             events += upsert(patch, own, ids, None).events
         if state or (folder.version or 0) > 0:
-            version = {"version": folder.version} if folder.version else {}
-            events.append(own(types.STATE_UPDATED, {"patch": state, **version}))
+            events.append(own(StateUpdated(state, folder.version or UNSET)))
     if about.lineage.get("nextSession"):
-        events.append(own(types.SESSION_RESET, {"nextSession": str(about.lineage["nextSession"]), "keys": []}))
+        events.append(own(SessionReset(str(about.lineage["nextSession"]), [])))
     with _blaming(FINAL):
         end = ended(folder.final, about.status)
         if end is not None:
-            at = end.pop("at", None)
-            events.append(own(types.SESSION_FINALIZED, end, None if at is None else moment(at)))
+            body, at = SessionFinalized(*(end.pop(name) for name in FINAL_MEMBERS)), end.pop("at", None)
+            events.append(own(body, None if at is None else moment(at), end))
     return tuple(events)
 
 
@@ -133,7 +146,7 @@ class _Log:
         self._hash = GENESIS
         self._time = DEFAULT_TIME
 
-    def entry(self, entry: Entry) -> Event:
+    def entry(self, entry: FolderEvent) -> Event:
         event = entry.event
         payload = event.payload if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
         at = self._time if event.created_at is None else event.created_at
@@ -144,7 +157,7 @@ class _Log:
     def own(self, event: Prepared | None) -> Event:
         if event is None:
             place = hashlib.sha256(f"{self._session_id}\0{self.seq + 1}".encode()).hexdigest()[:40]
-            return self._sealed((f"left-out-{place}", types.LEFT_OUT, None), None, self._time, b"{}", None)
+            return self._sealed((f"left-out-{place}", LeftOut.TYPE, None), None, self._time, b"{}", None)
         return self._sealed((event.event_id, event.type, None), None, event.created_at, event.payload, None)
 
     def _sealed(
@@ -163,7 +176,7 @@ class _Log:
         return Event(self.seq, event_id, type_, payload, at, self._hash, parent_id, key, erased)
 
 
-def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[Entry]:
+def _once(folder: SessionFolder, skipped: list[Skipped]) -> Iterator[FolderEvent]:
     """The entries without those that repeat an earlier one; BadArchive if one says otherwise under its id or key."""
     seen: dict[tuple[str, str], bytes] = {}
     for entry in folder.entries:

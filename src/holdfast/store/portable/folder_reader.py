@@ -22,7 +22,7 @@ from holdfast.store.portable.files_layout import (
     METADATA,
     RESPONSES,
     STATE,
-    Entry,
+    FolderEvent,
     decode_entry,
     state_document,
     state_version,
@@ -48,7 +48,7 @@ class SessionFolder:
     """What a folder holds. `entries` can be read once; `skipped` is complete when they have been."""
 
     session_id: str
-    entries: Iterator[Entry]
+    entries: Iterator[FolderEvent]
     state: dict[str, Any] | None
     metadata: dict[str, Any] | None
     initial: Any
@@ -110,7 +110,7 @@ def read_folder(path: Path) -> SessionFolder:
     )
 
 
-def _merged(actions: Iterator[Entry], responses: Iterator[Entry]) -> Iterator[Entry]:
+def _merged(actions: Iterator[FolderEvent], responses: Iterator[FolderEvent]) -> Iterator[FolderEvent]:
     """Both files in one order: by seq where both lines have one, else by time; each file keeps its own order."""
     action, response = next(actions, None), next(responses, None)
     while action is not None or response is not None:
@@ -123,7 +123,7 @@ def _merged(actions: Iterator[Entry], responses: Iterator[Entry]) -> Iterator[En
             response = next(responses, None)
 
 
-def _before(one: Entry, other: Entry) -> bool:
+def _before(one: FolderEvent, other: FolderEvent) -> bool:
     if one.seq is not None and other.seq is not None:
         return one.seq < other.seq
     if one.event.created_at is not None and other.event.created_at is not None:
@@ -131,7 +131,7 @@ def _before(one: Entry, other: Entry) -> bool:
     return False
 
 
-def _entries(session_id: str, path: Path, skipped: list[Skipped]) -> Iterator[Entry]:
+def _entries(session_id: str, path: Path, skipped: list[Skipped]) -> Iterator[FolderEvent]:
     file = _open(path)
     if file is None:
         return

@@ -17,7 +17,7 @@ TOTALS = b'],"totals":'
 _encode = msgspec.json.Encoder().encode
 
 
-class Listed(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+class ManifestMember(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
     """A member in the manifest; for a session also which one, and for lines how many."""
 
     name: str
@@ -39,7 +39,7 @@ class Totals(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
     memories: int = 0
     bytes: int = 0
 
-    def plus(self, listed: Listed) -> "Totals":
+    def plus(self, listed: ManifestMember) -> "Totals":
         """With one more member."""
         return Totals(
             self.members + 1,
@@ -51,7 +51,7 @@ class Totals(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
         )
 
 
-def encode_listed(listed: Listed, *, first: bool) -> bytes:
+def encode_listed(listed: ManifestMember, *, first: bool) -> bytes:
     """The member's part of the manifest, to follow what was written before."""
     return (b"\n" if first else b",\n") + _encode(listed)
 
@@ -61,7 +61,7 @@ def encode_totals(totals: Totals) -> bytes:
     return b"\n" + TOTALS + _encode(totals) + b"}\n"
 
 
-def decode(lines: Iterable[bytes]) -> Iterator[Listed | Totals]:
+def decode(lines: Iterable[bytes]) -> Iterator[ManifestMember | Totals]:
     """The members that a manifest's lines list, then their totals; InvalidInput."""
     lines = iter(lines)
     if next(lines, b"") != OPENING:
@@ -92,7 +92,7 @@ def decode(lines: Iterable[bytes]) -> Iterator[Listed | Totals]:
     yield totals
 
 
-def _listed(raw: bytes) -> Listed:
+def _listed(raw: bytes) -> ManifestMember:
     listed = decode_as(_member, raw, "not a member's entry")
     numbers = [number for number in (listed.size, listed.events, listed.lines) if number is not UNSET]
     if any(number < 0 for number in numbers):
@@ -105,5 +105,5 @@ def _listed(raw: bytes) -> Listed:
     return listed
 
 
-_member = msgspec.json.Decoder(Listed).decode
+_member = msgspec.json.Decoder(ManifestMember).decode
 _totals = msgspec.json.Decoder(Totals).decode

@@ -44,7 +44,7 @@ def attachment_member(digest: str) -> str:
     return f"attachments/{digest}"
 
 
-class Order:
+class MemberOrder:
     """Follows the names of an archive's members and refuses the first that cannot come next."""
 
     def __init__(self) -> None:

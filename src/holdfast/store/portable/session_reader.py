@@ -8,7 +8,7 @@ from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.core.errors import InvalidInput
 from holdfast.store.portable.line_reader import Lines
 from holdfast.store.portable.lines import SessionHeader, decode_event, decode_header
-from holdfast.store.portable.manifest import Listed
+from holdfast.store.portable.manifest import ManifestMember
 from holdfast.store.portable.refusal import refuse, refuse_line
 
 
@@ -19,7 +19,7 @@ class ArchivedSession(NamedTuple):
     events: Iterator[Event]
 
 
-def read_session(lines: Lines, listed: Listed) -> ArchivedSession:
+def read_session(lines: Lines, listed: ManifestMember) -> ArchivedSession:
     """The session in these lines, which must be the one that the manifest lists."""
     line = next(lines, b"")
     try:

@@ -14,9 +14,9 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
 from holdfast.core.errors import EngineRefused, HoldfastError, InvalidInput
-from holdfast.store.engine import READ_SECONDS
+from holdfast.store.engine import READ_SECONDS, Seen
 from holdfast.store.postgres.pooler import refuse_shared_sessions
-from holdfast.store.postgres.server import LOOK, KnownServer, Look, check_server
+from holdfast.store.postgres.server import LOOK, KnownServer, ServerReport, check_server
 from holdfast.store.postgres.watch import STATEMENT_SECONDS, Address, Watch, WatchedConnection
 
 LOCK_WAIT = "10s"
@@ -52,10 +52,11 @@ class ServerRefused(psycopg.OperationalError):
 class Database:
     """Makes connections to one database, each of which is a primary's and is watched."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, seen: Seen | None = None) -> None:
+        """`seen` is what another process knows of the server; no connection goes back behind it."""
         self._addresses = addresses_of(url)
         self._changing = threading.Lock()
-        self._known = KnownServer()
+        self._known = KnownServer(seen)
         self._watch = Watch(self._try_last)
 
     def connect(self, *, read_only: bool = False, patient: bool = False) -> WatchedConnection:
@@ -76,6 +77,11 @@ class Database:
                 self._try_first(address)
                 return connection
         raise _together(failures)
+
+    @property
+    def seen(self) -> Seen | None:
+        """The newest history that was seen."""
+        return self._known.identity
 
     def let_go(self) -> None:
         """Cut every connection and make no more: nobody waits for the database any longer."""
@@ -129,7 +135,7 @@ class Database:
     def _check(self, connection: WatchedConnection, *, writes: bool) -> None:
         row = connection.execute(LOOK).fetchone()
         assert row is not None
-        look = Look(*row)
+        look = ServerReport(*row)
         check_server(look, connection.info.server_version, writes=writes)
         refuse_shared_sessions(connection, look.backend, lambda: self._bare(connection.address))
         connection.identity = look.identity

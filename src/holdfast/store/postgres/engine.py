@@ -11,14 +11,14 @@ import psycopg
 
 from holdfast.core import Clock, HoldfastError, TimeOrderedIds
 from holdfast.core.errors import SchemaNewer, StoreUnavailable
-from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.engine import FeedOrder, Reader, Seen, Writer
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.migrations import migrate, newest, read_only_meta, version_of
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
 from holdfast.store.postgres.database import Database, ServerRefused
 from holdfast.store.postgres.epochs import Epochs
-from holdfast.store.postgres.frozen import end_frozen_step
+from holdfast.store.postgres.frozen_clients import end_frozen_step
 from holdfast.store.postgres.notices import CHANNEL, SCHEMA, Notices
 from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.text import TEXT
@@ -68,12 +68,11 @@ class PostgresEngine:
     text = TEXT
     chores: tuple[Chore, ...] = (end_frozen_step,)  # the server's own vacuum looks after its files
 
-    def __init__(self, url: str, clock: Clock, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, clock: Clock, *, read_only: bool = False, seen: Seen | None = None) -> None:
         self.url = without_password(url)
-        self._url = url
         self._read_only = read_only
         ids = TimeOrderedIds(clock)
-        self._database = Database(url)
+        self._database = Database(url, seen)
         self._schema = newest("postgres")
         self._refusal: HoldfastError | None = None
         self._notices = Notices(self._connect_to_write, ids(), self._look_at_schema)
@@ -149,6 +148,10 @@ class PostgresEngine:
             backup.copy(lambda: self._database.connect(patient=True), path, told)
         except psycopg.Error as error:
             raise explain(error) from error
+
+    def seen(self) -> Seen | None:
+        """The system identifier and the timeline of the newest primary."""
+        return self._database.seen
 
     def figures(self) -> dict[str, Any]:
         """The size, and for how long the oldest transaction that writes, open or prepared, has held the feed."""

@@ -30,7 +30,7 @@ BEGIN = """
     VALUES ($1, $2, $3, $4, $5, $6, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)"""
 
 
-class Place(NamedTuple):
+class HistoryPlace(NamedTuple):
     """Where a history of transaction ids is: a cluster and its timeline, a database and its table of events."""
 
     system: str
@@ -39,15 +39,15 @@ class Place(NamedTuple):
     relation: int
 
 
-class Look(NamedTuple):
+class EpochReport(NamedTuple):
     """Where a connection is, and the newest epoch: its history and place are None before one was begun."""
 
-    here: Place
+    here: HistoryPlace
     epoch: int
     written: bool
     """Whether what is written now belongs to it."""
     history: str | None
-    place: Place
+    place: HistoryPlace
     ahead: bool
     """Whether that epoch has events with ids that this server has not given out yet."""
 
@@ -101,9 +101,11 @@ class Epochs:
             return history
 
 
-def _look(connection: Connection) -> Look:
+def _look(connection: Connection) -> EpochReport:
     server = identity(connection)
     row = connection.execute(LOOK).fetchone()
     assert row is not None
     database, relation, epoch, written, history, *place, ahead = row
-    return Look(Place(*server, database, relation), epoch, bool(written), history, Place(*place), ahead)
+    return EpochReport(
+        HistoryPlace(*server, database, relation), epoch, bool(written), history, HistoryPlace(*place), ahead
+    )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from holdfast.core.errors import EngineRefused
+from holdfast.store.engine import Seen
 
 OLDEST_SERVER = 130000
 IDENTITY = """
@@ -21,7 +22,7 @@ LOOK = """
       pg_backend_pid(), (SELECT system_identifier::text FROM pg_control_system()),
       CASE WHEN pg_is_in_recovery() THEN 0
         ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END"""
-"""Columns of a `Look`: one trip for all that is checked."""
+"""Columns of a `ServerReport`: one trip for all that is checked."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -38,7 +39,7 @@ class ServerIdentity(NamedTuple):
     timeline: int
 
 
-class Look(NamedTuple):
+class ServerReport(NamedTuple):
     """What a server says of itself."""
 
     version: str
@@ -64,7 +65,7 @@ def identity(connection: Connection) -> ServerIdentity:
     return ServerIdentity(*row)
 
 
-def check_server(look: Look, number: int, *, writes: bool) -> None:
+def check_server(look: ServerReport, number: int, *, writes: bool) -> None:
     """EngineRefused if the server is no primary, or if its settings could lose what was acknowledged."""
     if number < OLDEST_SERVER:
         raise EngineRefused("PostgreSQL 13 or newer is needed", version=number)
@@ -92,11 +93,12 @@ def check_server(look: Look, number: int, *, writes: bool) -> None:
 class KnownServer:
     """The newest history that this process has seen: no connection may go back behind it.
 
-    Only a process that has seen the newer history can know it. One that starts anew believes the server it finds.
+    Only a process that has seen the newer history can know it, and whoever it tells (`seen`). One that starts anew
+    believes the server it finds.
     """
 
-    def __init__(self) -> None:
-        self.identity: ServerIdentity | None = None
+    def __init__(self, seen: Seen | None = None) -> None:
+        self.identity = None if seen is None else ServerIdentity(*seen)
 
     def accept(self, found: ServerIdentity) -> None:
         """Remember it; EngineRefused if it is another cluster, or an older history of this one."""

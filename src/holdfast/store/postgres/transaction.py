@@ -6,7 +6,8 @@ late, so a group that meets one is taken back whole and its members run again ca
 A commit is durable when the server says so without a warning, and a group that changes nothing, such as a retry, is
 acknowledged only when whatever it saw is as durable: where there is a synchronous standby, that means there as well.
 
-A transaction that the server ended because this process stood still in the middle of it is not run again (`frozen`).
+A transaction that the server ended because this process stood still in the middle of it is not run again
+(`frozen_clients`).
 """
 
 import contextlib
@@ -19,8 +20,8 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
-from holdfast.store.engine import READ_SECONDS, Damage, Recorded, Row, Tx
-from holdfast.store.postgres import frozen
+from holdfast.store.engine import READ_SECONDS, Damage, RecordedEvent, Row, Tx
+from holdfast.store.postgres import frozen_clients
 from holdfast.store.postgres.connection import (
     ERRORS,
     OUT_OF_STEP,
@@ -54,7 +55,7 @@ class PostgresTx:
         self._heard = time.monotonic()
         self.rerun = False
         self.changed = False
-        self.recorded: list[Recorded] = []
+        self.recorded: list[RecordedEvent] = []
         self.silence = 0.0
         """The longest time, in seconds, that we let the server wait for the next call."""
 
@@ -201,7 +202,7 @@ class PostgresWriter:
         if isinstance(error, WarnedCommit):
             return Damage.UNSURE
         if self._connection.closed or self._connection.broken or not was_refused(error):
-            return Damage.FROZEN if self._tx.silence > frozen.FROZEN_SECONDS else Damage.DISCONNECTED
+            return Damage.FROZEN if self._tx.silence > frozen_clients.FROZEN_SECONDS else Damage.DISCONNECTED
         if isinstance(error, psycopg.errors.LockNotAvailable) and self._has_ended_frozen():
             return Damage.FREED
         return Damage.NONE
@@ -228,7 +229,7 @@ class PostgresWriter:
         """End those who stand still and keep the locks of others; whether there were any."""
         self.rollback()
         with contextlib.suppress(psycopg.Error):
-            return bool(frozen.end_frozen(PostgresTx(self._connection)))
+            return bool(frozen_clients.end_frozen(PostgresTx(self._connection)))
         return False
 
     def _listened_to(self, connection: Connection) -> Connection:

@@ -4,9 +4,11 @@ import hashlib
 from dataclasses import replace
 from typing import Any
 
-from holdfast.core import SubAgent, strict_json, types
-from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core import SubAgent, strict_json
+from holdfast.core.errors import Conflict, NotFound
+from holdfast.core.event_bodies import AgentCompleted, AgentSpawned
 from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.statuses import ACTIVE, AGENT_ENDS, COMPLETED, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import at_time, check_most
@@ -16,7 +18,6 @@ from holdfast.store.log.replay import find_replays, first_body
 from holdfast.store.log.rows import AGENTS
 from holdfast.store.part import Part
 
-ENDS = ("completed", "failed")
 MAX_REPORT = 64 * 1024
 """A sub-agent's task, or its result."""
 
@@ -40,9 +41,9 @@ class SubAgents(Part):
         """A new sub-agent; the same one again if that is what is there, Conflict if the id is another's."""
         check_session_id(session_id)
         name = check_name(agent_id or self._name(idempotency_key), "a sub-agent's id")
-        body = strict_json.plain({"agentId": name, "type": check_name(type, "a sub-agent's type"), "task": task})
-        check_most(body["task"], MAX_REPORT, "a sub-agent's task")
-        event = at_time(self.own_event(types.AGENT_SPAWNED, body, idempotency_key), spawned_at)
+        body = AgentSpawned(name, check_name(type, "a sub-agent's type"), strict_json.plain(task))
+        check_most(body.task, MAX_REPORT, "a sub-agent's task")
+        event = at_time(self.own_event(body, idempotency_key), spawned_at)
 
         def write(tx: Tx) -> SubAgent:
             head = head_of(tx, self.tenant, session_id)
@@ -50,11 +51,11 @@ class SubAgents(Part):
             if head is not None:
                 there = AGENTS.get(tx, head.session_no, name)
                 known = find_replays(tx, head, [event])
-                if there is not None and same_members(there, body, "type", "task"):
+                if there is not None and same_members(there, type=body.type, task=body.task):
                     ours = bool(known) and known[0].event_id == event.event_id
                     return replace(as_agent(name, there), replayed=not ours)
                 if known:
-                    first_body(known[0], types.AGENT_SPAWNED)  # erased, for it left no sub-agent
+                    first_body(known[0], AgentSpawned)  # erased, for it left no sub-agent
                 if there is not None:
                     raise Conflict(f"there is a sub-agent {name!r} already, and it is another one", agent_id=name)
                 number = AGENTS.next_number(tx, head.session_no)
@@ -69,7 +70,7 @@ class SubAgents(Part):
         self,
         session_id: str,
         agent_id: str,
-        status: str = "completed",
+        status: str = COMPLETED,
         result: Any = None,
         *,
         completed_at: int | None = None,
@@ -77,12 +78,10 @@ class SubAgents(Part):
     ) -> SubAgent:
         """The sub-agent, ended; the same end again changes nothing, another one is a Conflict."""
         check_session_id(session_id)
-        if status not in ENDS:
-            raise InvalidInput(f"a sub-agent cannot end as {status!r:.80}", hint=f"one of {', '.join(ENDS)}")
-        name = check_name(agent_id, "a sub-agent's id")
-        body = strict_json.plain({"agentId": name, "status": status, "result": result})
-        check_most(body["result"], MAX_REPORT, "a sub-agent's result")
-        event = at_time(self.own_event(types.AGENT_COMPLETED, body, idempotency_key), completed_at)
+        end = one_of(AGENT_ENDS, status, f"a sub-agent cannot end as {status!r:.80}")
+        body = AgentCompleted(check_name(agent_id, "a sub-agent's id"), end, strict_json.plain(result))
+        check_most(body.result, MAX_REPORT, "a sub-agent's result")
+        event = at_time(self.own_event(body, idempotency_key), completed_at)
 
         def write(tx: Tx) -> SubAgent:
             head = existing_head(tx, self.tenant, session_id)
@@ -91,8 +90,8 @@ class SubAgents(Part):
                 raise NotFound(f"session {session_id!r} has no sub-agent {agent_id!r}", agent_id=agent_id)
             if find_replays(tx, head, [event]):
                 return as_agent(agent_id, before)  # still active, if that end was erased
-            if before.status != "active":
-                if before.status == status and same_members(before, body, "result"):
+            if before.status != ACTIVE:
+                if before.status == status and same_members(before, result=body.result):
                     return as_agent(agent_id, before)
                 raise Conflict(f"sub-agent {agent_id!r} has ended before, otherwise", status=before.status)
             append(tx, self.tenant, session_id, [event])
@@ -119,9 +118,12 @@ def agents_of(tx: Tx, session_no: int) -> "list[SubAgent]":
     return [as_agent(name, child) for name, child in AGENTS.all(tx, session_no).items()]
 
 
-def same_members(there: Child, body: dict[str, Any], *names: str) -> bool:
-    """Whether the sub-agent has these members of the body already, compared as JSON values."""
-    return all(strict_json.canonical(there.document.get(name)) == strict_json.canonical(body[name]) for name in names)
+def same_members(there: Child, **members: Any) -> bool:
+    """Whether the sub-agent has these members already, compared as JSON values."""
+    return all(
+        strict_json.canonical(there.document.get(name)) == strict_json.canonical(value)
+        for name, value in members.items()
+    )
 
 
 def as_agent(agent_id: str, child: Child) -> SubAgent:

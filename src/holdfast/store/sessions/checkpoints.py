@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast.core import Checkpoint, Snapshot, strict_json, types
+from msgspec import UNSET
+
+from holdfast.core import Checkpoint, Snapshot, strict_json
 from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core.event_bodies import Body, CheckpointCreated, Compacted, SnapshotSaved
+from holdfast.core.event_bodies import read as read_body
 from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.statuses import COMPACTION, MANUAL
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append, stale
 from holdfast.store.log.prepare import Prepared, check_most, with_body
@@ -24,8 +29,6 @@ NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDE
 BACKWARD = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 AND seq < ?2 ORDER BY seq DESC LIMIT 1"
 
 MAX_LABEL = 1024
-MANUAL = "manual"
-COMPACTION = "compaction"
 
 
 class Checkpoints(Part):
@@ -46,19 +49,19 @@ class Checkpoints(Part):
         check_session_id(session_id)
         check_label(name)
         chosen = self.ids() if checkpoint_id is None else check_name(checkpoint_id, "a checkpoint's id")
-        draft = self.own_event(types.CHECKPOINT_CREATED, {}, idempotency_key)
+        draft = self.own_draft(CheckpointCreated, idempotency_key)
 
         def write(tx: Tx) -> Checkpoint:
             head = existing_head(tx, self.tenant, session_id)
             known = known_before(tx, head, draft)
             if known is not None:
-                asked = {"checkpointId": checkpoint_id, "name": name, "seq": seq, "reason": MANUAL}
+                asked = {"checkpoint_id": checkpoint_id, "name": name, "seq": seq, "reason": MANUAL}
                 first = _first(known, {member: value for member, value in asked.items() if value is not None})
                 return replace(first, replayed=known.event_id != draft.event_id)
             at = head.seq if seq is None else check_seq(seq, head)
             if CHECKPOINTS.get(tx, head.session_no, chosen) is not None:
                 raise Conflict(f"there is a checkpoint {chosen!r} already", checkpoint_id=chosen)
-            body = {"checkpointId": chosen, "name": name, "seq": at, "reason": MANUAL}
+            body = CheckpointCreated(chosen, name, at, MANUAL)
             append(tx, self.tenant, session_id, [with_body(draft, body)])
             return put(tx, head.session_no, body, draft.created_at)
 
@@ -87,17 +90,17 @@ class Checkpoints(Part):
         """Keep a document that stands for the log up to now, or up to `last_seq`: resume begins there."""
         check_session_id(session_id)
         document = strict_json.plain(document)
-        draft = self.own_event(types.SNAPSHOT_SAVED, {}, idempotency_key)
+        draft = self.own_draft(SnapshotSaved, idempotency_key)
 
         def write(tx: Tx) -> Snapshot:
             head = existing_head(tx, self.tenant, session_id)
             known = known_before(tx, head, draft)
             if known is not None:
-                asked = {"document": document} if last_seq is None else {"document": document, "lastSeq": last_seq}
-                _check_same(known, types.SNAPSHOT_SAVED, asked)
+                asked = {"document": document} if last_seq is None else {"document": document, "last_seq": last_seq}
+                _check_same(known, SnapshotSaved, asked)
                 return replace(snapshot_at(tx, head, known.seq), replayed=known.event_id != draft.event_id)
             last = head.seq if last_seq is None else check_seq(last_seq, head)
-            body = {"document": document, "firstSeq": 1, "lastSeq": last}
+            body = SnapshotSaved(document=document, first_seq=1, last_seq=last)
             return self._put_snapshot(tx, session_id, head, [with_body(draft, body)], body)
 
         return await self.write(session_id, write)
@@ -120,31 +123,28 @@ class Checkpoints(Part):
             raise InvalidInput("a compaction needs its summary", hint="make the summary first, then compact")
         summary = strict_json.plain(summary)
         checkpoint_id = self.ids()
-        drafts = [
-            self.own_event(types.COMPACTED, {}, idempotency_key),
-            self.own_event(types.CHECKPOINT_CREATED, {}),
-        ]
+        drafts = [self.own_draft(Compacted, idempotency_key), self.own_draft(CheckpointCreated)]
 
         def write(tx: Tx) -> Snapshot:
             head = existing_head(tx, self.tenant, session_id)
             known = known_before(tx, head, drafts[0])
             if known is not None:
-                asked = {"summary": summary, "firstSeq": first_seq, "lastSeq": last_seq}
-                _check_same(known, types.COMPACTED, asked)
+                asked = {"summary": summary, "first_seq": first_seq, "last_seq": last_seq}
+                _check_same(known, Compacted, asked)
                 return replace(snapshot_at(tx, head, known.seq), replayed=known.event_id != drafts[0].event_id)
             if expected_seq not in (None, head.seq):
                 raise stale(tx, head, session_id, expected_seq or 0)
             if check_seq(first_seq, head) > check_seq(last_seq, head):
                 raise InvalidInput(f"there is no range from {first_seq} to {last_seq}")
             last = read(tx, head, last_seq - 1, last_seq + 1, 1)[0]
-            checkpoint = {"checkpointId": checkpoint_id, "name": name, "seq": head.seq, "reason": COMPACTION}
-            body = {
-                "summary": summary,
-                "firstSeq": first_seq,
-                "lastSeq": last_seq,
-                "lastHash": last.hash.hex(),
-                "checkpointId": checkpoint_id,
-            }
+            checkpoint = CheckpointCreated(checkpoint_id, name, head.seq, COMPACTION)
+            body = Compacted(
+                summary=summary,
+                first_seq=first_seq,
+                last_seq=last_seq,
+                last_hash=last.hash.hex(),
+                checkpoint_id=checkpoint_id,
+            )
             events = [with_body(drafts[0], body), with_body(drafts[1], checkpoint)]
             made = self._put_snapshot(tx, session_id, head, events, body)
             put(tx, head.session_no, checkpoint, drafts[1].created_at)
@@ -161,7 +161,7 @@ class Checkpoints(Part):
             known = find_by_key(tx, head, idempotency_key)
             if known is None:
                 return None
-            first_body(known, types.COMPACTED)
+            first_body(known, Compacted)
             return replace(snapshot_at(tx, head, known.seq), replayed=True)
 
         return await self.workers.read(run)
@@ -183,20 +183,20 @@ class Checkpoints(Part):
         return await self.workers.read(run)
 
     def _put_snapshot(
-        self, tx: Tx, session_id: str, head: Head, events: Sequence[Prepared], body: dict[str, Any]
+        self, tx: Tx, session_id: str, head: Head, events: Sequence[Prepared], body: SnapshotSaved | Compacted
     ) -> Snapshot:
         appended = append(tx, self.tenant, session_id, events)
-        tx.run(INSERT_SNAPSHOT, head.session_no, appended.first_seq, body["firstSeq"], body["lastSeq"])
-        return as_snapshot(appended.first_seq, events[0].type, body, events[0].created_at)
+        tx.run(INSERT_SNAPSHOT, head.session_no, appended.first_seq, body.first_seq, body.last_seq)
+        return as_snapshot(appended.first_seq, body, events[0].created_at)
 
 
-def put(tx: Tx, session_no: int, body: dict[str, Any], at: int) -> Checkpoint:
+def put(tx: Tx, session_no: int, body: CheckpointCreated, at: int) -> Checkpoint:
     """Keep a checkpoint, and no more than the newest 25."""
     child = new_checkpoint(CHECKPOINTS.next_number(tx, session_no), body, at)
-    CHECKPOINTS.put(tx, session_no, {body["checkpointId"]: child})
+    CHECKPOINTS.put(tx, session_no, {body.checkpoint_id: child})
     for name in surplus(CHECKPOINTS.all(tx, session_no)):
         CHECKPOINTS.drop(tx, session_no, name)
-    return as_checkpoint(body["checkpointId"], child)
+    return as_checkpoint(body.checkpoint_id, child)
 
 
 def newest_snapshot(tx: Tx, head: Head) -> Snapshot | None:
@@ -208,13 +208,15 @@ def newest_snapshot(tx: Tx, head: Head) -> Snapshot | None:
 def snapshot_at(tx: Tx, head: Head, seq: int) -> Snapshot:
     """The snapshot that the event at this seq is."""
     event = read(tx, head, seq - 1, seq + 1, 1)[0]
-    return as_snapshot(seq, event.type, event.value(), event.created_at)
+    if event.type == Compacted.TYPE:
+        return as_snapshot(seq, read_body(event, Compacted), event.created_at)
+    return as_snapshot(seq, read_body(event, SnapshotSaved), event.created_at)
 
 
-def as_snapshot(seq: int, type: str, body: dict[str, Any], at: int) -> Snapshot:
-    """A snapshot's event as a snapshot."""
-    kind, document = (COMPACTION, "summary") if type == types.COMPACTED else ("snapshot", "document")
-    return Snapshot(seq, body["firstSeq"], body["lastSeq"], kind, body.get(document), at)
+def as_snapshot(seq: int, body: SnapshotSaved | Compacted, at: int) -> Snapshot:
+    """What a snapshot's event says, as a snapshot."""
+    kind, document = (COMPACTION, body.summary) if isinstance(body, Compacted) else ("snapshot", body.document)
+    return Snapshot(seq, body.first_seq, body.last_seq, kind, None if document is UNSET else document, at)
 
 
 def as_checkpoint(checkpoint_id: str, child: Child) -> Checkpoint:
@@ -238,15 +240,16 @@ def check_label(name: str) -> str:
     return name
 
 
-def _check_same(known: Known, type: str, asked: dict[str, Any]) -> dict[str, Any]:
+def _check_same(known: Known, body: type[Body], asked: dict[str, Any]) -> Body:
     """What was written first, or IdempotencyConflict if it is not what is asked."""
-    first: dict[str, Any] = first_body(known, type)
-    if strict_json.canonical({name: first[name] for name in asked}) != strict_json.canonical(asked):
+    first = first_body(known, body)
+    said = {name: getattr(first, name) for name in asked}
+    if UNSET in said.values() or strict_json.canonical(said) != strict_json.canonical(asked):
         raise conflict_with(known)
     return first
 
 
 def _first(known: Known, asked: dict[str, Any]) -> Checkpoint:
     """The checkpoint as it was made first: what a retry is told."""
-    body = _check_same(known, types.CHECKPOINT_CREATED, asked)
-    return as_checkpoint(body["checkpointId"], new_checkpoint(0, body, known.created_at))
+    body = _check_same(known, CheckpointCreated, asked)
+    return as_checkpoint(body.checkpoint_id, new_checkpoint(0, body, known.created_at))

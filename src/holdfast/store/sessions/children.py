@@ -7,15 +7,16 @@ is as it should be already gives no event. The times that a new one names are th
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from holdfast.core import strict_json, types
+from holdfast.core import strict_json
 from holdfast.core.errors import Conflict, InvalidInput, TooLarge
+from holdfast.core.event_bodies import AgentCompleted, AgentSpawned, EventBody, GoalAdded, GoalChanges, GoalUpdated
 from holdfast.core.ids import check_name
+from holdfast.core.statuses import ACTIVE, AGENT_ENDS, ENDED_GOALS, MEDIUM, PENDING
 from holdfast.store.engine import Tx
 from holdfast.store.log.prepare import Prepared, at_time, check_most
 from holdfast.store.log.projection import (
-    ENDED_GOAL,
     Child,
     Children,
     changed_goal,
@@ -24,13 +25,13 @@ from holdfast.store.log.projection import (
     new_goal,
 )
 from holdfast.store.log.rows import AGENTS, GOALS, Family
-from holdfast.store.sessions.agents import ENDS, MAX_REPORT, same_members
+from holdfast.store.sessions.agents import MAX_REPORT, same_members
 from holdfast.store.sessions.goals import NAME_TRIES, check_goal
 
 MAX_CHILDREN = 1_000
 """Goals and sub-agents of one patch."""
 
-OwnEvent = Callable[[str, dict[str, Any]], Prepared]
+OwnEvent = Callable[[EventBody], Prepared]
 """Makes one of Holdfast's own events."""
 
 
@@ -106,9 +107,8 @@ def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], se
     goals = _Kind(session, GOALS, done.goals, ids)
     agents = _Kind(session, AGENTS, done.agents, ids)
 
-    def say(type: str, body: dict[str, Any], at: int | None) -> int:
-        event = own_event(type, body)
-        done.events.append(at_time(event, at))
+    def say(body: EventBody, at: int | None) -> int:
+        done.events.append(at_time(own_event(body), at))
         return done.events[-1].created_at
 
     for goal in patch.goals:
@@ -118,7 +118,7 @@ def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], se
     return done
 
 
-Say = Callable[[str, dict[str, Any], int | None], int]
+Say = Callable[[EventBody, int | None], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +168,23 @@ class _Kind:
 
 def _upsert_goal(goals: _Kind, patch: GoalPatch, say: Say) -> None:
     name = goals.free_goal() if patch.goal_id is None else check_name(patch.goal_id, "a goal's id")
-    given = dict(patch.changes)
+    given = cast(GoalChanges, dict(patch.changes))
     before = goals.get(name)
     if before is None:
         if "description" not in given:
             raise InvalidInput(f"goal {name!r} is new and has no description", goal_id=name)
-        body = {"description": given["description"], "status": "pending", "priority": "medium", **given}
-        ends_later = body["status"] in ENDED_GOAL and patch.completed_at not in (None, patch.created_at)
-        first = {**body, "status": "pending"} if ends_later else body
-        before = new_goal(goals.number(), first, say(types.GOAL_ADDED, {"goalId": name, **first}, patch.created_at))
-        given = {"status": body["status"]} if ends_later else {}
+        status = given.get("status", PENDING)
+        ends_later = status in ENDED_GOALS and patch.completed_at not in (None, patch.created_at)
+        first = PENDING if ends_later else status
+        body = GoalAdded(name, given["description"], first, given.get("priority", MEDIUM))
+        before = new_goal(goals.number(), body, say(body, patch.created_at))
+        given = {"status": status} if ends_later else {}
     now = {**before.document, "status": before.status}
-    changes = {member: value for member, value in given.items() if now[member] != value}
+    changes = cast(GoalChanges, {member: value for member, value in given.items() if now[member] != value})
     if changes:
-        at = patch.completed_at if changes.get("status") in ENDED_GOAL else None
-        body = {"goalId": name, "changes": changes}
-        before = changed_goal(before, body, say(types.GOAL_UPDATED, body, at))
+        at = patch.completed_at if changes.get("status") in ENDED_GOALS else None
+        change = GoalUpdated(name, changes)
+        before = changed_goal(before, change, say(change, at))
     goals.changed[name] = before
 
 
@@ -194,14 +195,19 @@ def _upsert_agent(agents: _Kind, patch: AgentPatch, say: Say) -> None:
     if before is None:
         if "type" not in given:
             raise InvalidInput(f"sub-agent {name!r} is new and has no type", agent_id=name)
-        body = {"agentId": name, "type": check_name(given["type"], "a sub-agent's type"), "task": given.get("task")}
-        before = new_agent(agents.number(), body, say(types.AGENT_SPAWNED, body, patch.spawned_at))
-    elif not same_members(before, given, *({"type", "task"} & given.keys())):
+        body = AgentSpawned(name, check_name(given["type"], "a sub-agent's type"), given.get("task"))
+        before = new_agent(agents.number(), body, say(body, patch.spawned_at))
+    elif not same_members(before, **_some(given, "type", "task")):
         raise Conflict(f"there is a sub-agent {name!r} already, and it is another one", agent_id=name)
     status = given.get("status", before.status)
-    if before.status == "active" and status in ENDS:
-        body = {"agentId": name, "status": status, "result": given.get("result")}
-        before = completed_agent(before, body, say(types.AGENT_COMPLETED, body, patch.completed_at))
-    elif before.status != status or not same_members(before, given, *({"result"} & given.keys())):
+    if before.status == ACTIVE and status in AGENT_ENDS:
+        end = AgentCompleted(name, status, given.get("result"))
+        before = completed_agent(before, end, say(end, patch.completed_at))
+    elif before.status != status or not same_members(before, **_some(given, "result")):
         raise Conflict(f"sub-agent {name!r} is {before.status}, with another end", agent_id=name, status=before.status)
     agents.changed[name] = before
+
+
+def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of these members that are given."""
+    return {name: given[name] for name in names if name in given}

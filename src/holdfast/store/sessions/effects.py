@@ -9,9 +9,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import Effect, Lease, strict_json, types
+from msgspec import UNSET
+
+from holdfast.core import Effect, Lease, strict_json
 from holdfast.core.errors import Conflict, EffectUnresolved, InvalidInput, NotFound
+from holdfast.core.event_bodies import ToolFinished, ToolStarted, read
 from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.statuses import EFFECT_ENDS, FINISHED, STARTED, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import Prepared
@@ -21,13 +25,12 @@ from holdfast.store.log.replay import Known, conflict_with, known_before
 from holdfast.store.log.rows import EFFECTS
 from holdfast.store.part import Part
 
-ENDS = ("finished", "failed")
 MAX_SHOWN = 4_096
 """Bytes that are kept of what is shown of a call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class EffectStart:
     """A tool's effect, and whether it is for this caller to bring it about."""
 
     effect: Effect
@@ -49,7 +52,7 @@ class Effects(Part):
         shown: str | None = None,
         lease: Lease | None = None,
         idempotency_key: str | None = None,
-    ) -> Started:
+    ) -> EffectStart:
         """Say that the tool is about to run; run it only if the answer says so.
 
         Of the arguments only a digest is kept; `shown` is what may be read of them, by whoever looks what became of the
@@ -59,16 +62,15 @@ class Effects(Part):
         arguments under the same call id are a Conflict, and so is a key that was used for something else.
         """
         check_session_id(session_id)
-        body = {
-            "callId": check_name(call_id, "a call id"),
-            "tool": check_name(tool, "a tool's name"),
-            "digest": hashlib.sha256(strict_json.canonical(arguments)).hexdigest(),
-        }
-        if shown is not None:
-            body["shown"] = _cut(shown)
-        event = self.own_event(types.TOOL_STARTED, body, idempotency_key)
+        body = ToolStarted(
+            check_name(call_id, "a call id"),
+            check_name(tool, "a tool's name"),
+            hashlib.sha256(strict_json.canonical(arguments)).hexdigest(),
+            UNSET if shown is None else _cut(shown),
+        )
+        event = self.own_event(body, idempotency_key)
 
-        def write(tx: Tx) -> Started:
+        def write(tx: Tx) -> EffectStart:
             head = head_of(tx, self.tenant, session_id)
             if head is not None:
                 known = known_before(tx, head, event)
@@ -77,38 +79,36 @@ class Effects(Part):
                 there = EFFECTS.get(tx, head.session_no, call_id)
                 if there is not None:
                     effect = _same_call(there, body)
-                    if effect.status != "started":
-                        return Started(effect, run=False)
+                    if effect.status != STARTED:
+                        return EffectStart(effect, run=False)
                     if known is None:
                         raise _unresolved(session_id, effect)
-                    return Started(effect, run=True)
+                    return EffectStart(effect, run=True)
             if append(tx, self.tenant, session_id, [event], lease=lease).replayed:
                 raise Conflict(f"the start of call {call_id!r} was erased: it may have run", call_id=call_id)
             session_no = existing_head(tx, self.tenant, session_id).session_no
             child = started_effect(EFFECTS.next_number(tx, session_no), body, event.created_at)
             EFFECTS.put(tx, session_no, {call_id: child})
-            return Started(as_effect(call_id, child), run=True)
+            return EffectStart(as_effect(call_id, child), run=True)
 
         return await self.write(session_id, write)
 
     async def finish(
-        self, session_id: str, call_id: str, status: str = "finished", result: Any = None, *, note: str = ""
+        self, session_id: str, call_id: str, status: str = FINISHED, result: Any = None, *, note: str = ""
     ) -> Effect:
         """Say what became of it; the same end again changes nothing, another one is a Conflict."""
         check_session_id(session_id)
-        if status not in ENDS:
-            raise InvalidInput(f"an effect cannot end as {status!r:.80}", hint=f"one of {', '.join(ENDS)}")
-        body = strict_json.plain(
-            {"callId": check_name(call_id, "a call id"), "status": status, "result": result, "note": note}
-        )
-        event = self.own_event(types.TOOL_FINISHED, body)
+        end = one_of(EFFECT_ENDS, status, f"an effect cannot end as {status!r:.80}")
+        plain = strict_json.plain({"result": result, "note": note})
+        body = ToolFinished(check_name(call_id, "a call id"), end, plain["result"], plain["note"])
+        event = self.own_event(body)
 
         def write(tx: Tx) -> Effect:
             head = existing_head(tx, self.tenant, session_id)
             before = EFFECTS.get(tx, head.session_no, call_id)
             if before is None:
                 raise NotFound(f"session {session_id!r} has started no effect {call_id!r}", call_id=call_id)
-            if before.status != "started":
+            if before.status != STARTED:
                 if before.status == status and strict_json.canonical(before.document["result"]) == (
                     strict_json.canonical(result)
                 ):
@@ -132,7 +132,7 @@ class Effects(Part):
 
 def unresolved_of(tx: Tx, session_no: int) -> list[Effect]:
     """The effects that were started and have not ended."""
-    return [as_effect(name, child) for name, child in EFFECTS.all(tx, session_no, "started").items()]
+    return [as_effect(name, child) for name, child in EFFECTS.all(tx, session_no, STARTED).items()]
 
 
 def as_effect(call_id: str, child: Child) -> Effect:
@@ -148,19 +148,19 @@ def _cut(shown: str) -> str:
     return shown.encode(errors="replace")[:MAX_SHOWN].decode(errors="ignore")
 
 
-def _is_start(known: Known, event: Prepared, body: dict[str, Any]) -> bool:
+def _is_start(known: Known, event: Prepared, body: ToolStarted) -> bool:
     """Whether an event that has the key, or the id, is the start of this very effect."""
-    if known.type != types.TOOL_STARTED:
+    if known.type != ToolStarted.TYPE:
         return False
     if known.erased is not None:
         return hashlib.sha256(event.payload).digest() == known.erased
-    first = strict_json.parse(known.payload)
-    return all(first[name] == body[name] for name in ("callId", "tool", "digest"))
+    first = read(known, ToolStarted)
+    return (first.call_id, first.tool, first.digest) == (body.call_id, body.tool, body.digest)
 
 
-def _same_call(there: Child, body: dict[str, Any]) -> Effect:
-    effect = as_effect(body["callId"], there)
-    if (effect.tool, effect.digest) != (body["tool"], body["digest"]):
+def _same_call(there: Child, body: ToolStarted) -> Effect:
+    effect = as_effect(body.call_id, there)
+    if (effect.tool, effect.digest) != (body.tool, body.digest):
         raise Conflict(f"call {effect.call_id!r} was another tool, or had other arguments", call_id=effect.call_id)
     return effect
 

@@ -2,25 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from holdfast.core import Goal, strict_json, types
+from holdfast.core import Goal
 from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core.event_bodies import GoalAdded, GoalChanges, GoalUpdated
 from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.statuses import ENDED_GOALS, GOAL_PRIORITIES, GOAL_STATUSES, MEDIUM, PENDING, GoalStatus, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import Prepared, at_time, check_most, with_body
-from holdfast.store.log.projection import ENDED_GOAL, Child, changed_goal, new_goal
+from holdfast.store.log.projection import Child, changed_goal, new_goal
 from holdfast.store.log.reading import Head, existing_head, head_of
 from holdfast.store.log.replay import Known, conflict_with, find_replays, first_body, known_before
 from holdfast.store.log.rows import GOALS
 from holdfast.store.part import Part
 
-STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
-PRIORITIES = ("low", "medium", "high")
-OPEN = ("pending", "in_progress")
 MAX_DESCRIPTION = 16 * 1024
 NAME_TRIES = 100
+
+
+class _End(NamedTuple):
+    """The event that ends a goal, before the goal has its name, and what it changes."""
+
+    draft: Prepared
+    changes: GoalChanges
 
 
 class Goals(Part):
@@ -34,8 +40,8 @@ class Goals(Part):
         description: str,
         *,
         goal_id: str | None = None,
-        status: str = "pending",
-        priority: str = "medium",
+        status: str = PENDING,
+        priority: str = MEDIUM,
         created_at: int | None = None,
         completed_at: int | None = None,
         idempotency_key: str | None = None,
@@ -49,36 +55,37 @@ class Goals(Part):
         check_session_id(session_id)
         if goal_id is not None:
             check_name(goal_id, "a goal's id")
-        body = check_goal({"description": description, "status": status, "priority": priority})
-        end = self._end(status, created_at, completed_at)
+        given = check_goal({"description": description, "status": status, "priority": priority})
+        end = self._end(given["status"], created_at, completed_at)
         if end is not None:
-            body["status"] = STATUSES[0]
-        draft = at_time(self.own_event(types.GOAL_ADDED, body, idempotency_key), created_at)
+            given["status"] = PENDING
+        draft = at_time(self.own_draft(GoalAdded, idempotency_key), created_at)
 
         def write(tx: Tx) -> Goal:
             head = head_of(tx, self.tenant, session_id)
             known = known_before(tx, head, draft) if head is not None else None
             if head is not None and known is not None:
-                if known.type == types.GOAL_UPDATED:
+                if known.type == GoalUpdated.TYPE:
                     return self._kept(tx, head, known, goal_id, description)
-                first = _first_result(known, body, goal_id, end)
+                first = _first_result(known, given, goal_id, end)
                 return replace(first, replayed=known.event_id != draft.event_id)
             number = GOALS.next_number(tx, head.session_no) if head is not None else 1
             name = goal_id or _free_name(tx, head, number) or f"goal-{self.ids()}"
+            body = GoalAdded(name, **given)
             child = new_goal(number, body, draft.created_at)
             there = GOALS.get(tx, head.session_no, name) if head is not None else None
             if there is not None:
                 if there.document["description"] != description or goal_id is None:
                     raise Conflict(f"there is a goal {name!r} already, and it is another one", goal_id=name)
                 if idempotency_key is not None:
-                    same = {"goalId": name, "changes": {"description": description}}
-                    append(tx, self.tenant, session_id, [with_body(draft, same)._replace(type=types.GOAL_UPDATED)])
+                    same = GoalUpdated(name, {"description": description})
+                    append(tx, self.tenant, session_id, [with_body(draft, same)])
                 return replace(as_goal(name, there), replayed=True)
-            events = [with_body(draft, {"goalId": name, **body})]
+            events = [with_body(draft, body)]
             if end is not None:
-                change = {"goalId": name, "changes": {"status": status}}
-                events.append(with_body(end, change))
-                child = changed_goal(child, change, end.created_at)
+                change = GoalUpdated(name, end.changes)
+                events.append(with_body(end.draft, change))
+                child = changed_goal(child, change, end.draft.created_at)
             append(tx, self.tenant, session_id, events, create=create)
             GOALS.put(tx, existing_head(tx, self.tenant, session_id).session_no, {name: child})
             return as_goal(name, child)
@@ -87,22 +94,20 @@ class Goals(Part):
 
     def _kept(self, tx: Tx, head: Head, known: Known, goal_id: str | None, description: str) -> Goal:
         """The goal that was there already when this key was used to add it, by an event that changed nothing."""
-        first = first_body(known, types.GOAL_UPDATED)
+        first = first_body(known, GoalUpdated)
         there = None if goal_id is None else GOALS.get(tx, head.session_no, goal_id)
-        if there is None or goal_id is None or first != {"goalId": goal_id, "changes": {"description": description}}:
+        if there is None or goal_id is None or first != GoalUpdated(goal_id, {"description": description}):
             raise conflict_with(known)
         return replace(as_goal(goal_id, there), replayed=True)
 
-    def _end(self, status: str, created_at: int | None, completed_at: int | None) -> Prepared | None:
+    def _end(self, status: GoalStatus, created_at: int | None, completed_at: int | None) -> "_End | None":
         """The event that ends a new goal, if it ended at another time than it was set."""
         if completed_at is None:
             return None
-        if status not in ENDED_GOAL:
-            raise InvalidInput(f"a goal that is {status} has no completedAt", hint=f"one of {', '.join(ENDED_GOAL)}")
+        one_of(ENDED_GOALS, status, f"a goal that is {status} has no completedAt")
         if completed_at == created_at:
             return None
-        event = self.own_event(types.GOAL_UPDATED, {"changes": {"status": status}})
-        return at_time(event, completed_at)
+        return _End(at_time(self.own_draft(GoalUpdated), completed_at), {"status": status})
 
     async def update(
         self,
@@ -115,12 +120,12 @@ class Goals(Part):
     ) -> Goal:
         """The goal after changing its status, description or priority; NotFound if there is none."""
         check_session_id(session_id)
-        body = {"goalId": check_name(goal_id, "a goal's id"), "changes": check_goal(changes)}
+        body = GoalUpdated(check_name(goal_id, "a goal's id"), check_goal(changes))
         if not changes:
             raise InvalidInput("there is nothing to change", hint="give a status, description or priority")
-        event = self.own_event(types.GOAL_UPDATED, body, idempotency_key)
+        event = self.own_event(body, idempotency_key)
         if completed_at is not None:
-            if changes.get("status") not in ENDED_GOAL:
+            if body.changes.get("status") not in ENDED_GOALS:
                 raise InvalidInput("completedAt goes with a status that ends the goal")
             event = at_time(event, completed_at)
 
@@ -149,12 +154,12 @@ def goals_of(tx: Tx, session_no: int) -> "list[Goal]":
     return [as_goal(name, child) for name, child in GOALS.all(tx, session_no).items()]
 
 
-def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A goal's description, status and priority, or InvalidInput."""
+def check_goal(body: Mapping[str, Any]) -> GoalChanges:
+    """A goal's description, status and priority, those that are given, or InvalidInput."""
     if not isinstance(body, Mapping):
         raise InvalidInput("the changes of a goal must be a JSON object")
     for name, value in body.items():
-        allowed = {"status": STATUSES, "priority": PRIORITIES, "description": None}.get(name, ())
+        allowed = {"status": GOAL_STATUSES, "priority": GOAL_PRIORITIES, "description": None}.get(name, ())
         if allowed is None:
             if not isinstance(value, str):
                 raise InvalidInput("a goal's description must be text")
@@ -162,7 +167,7 @@ def check_goal(body: Mapping[str, Any]) -> dict[str, Any]:
         if allowed is not None and value not in allowed:
             hint = f"one of {', '.join(allowed)}" if allowed else "description, status or priority"
             raise InvalidInput(f"a goal has no {name} {value!r:.80}", hint=hint)
-    return dict(body)
+    return cast(GoalChanges, dict(body))
 
 
 def as_goal(goal_id: str, child: Child) -> Goal:
@@ -180,11 +185,12 @@ def _free_name(tx: Tx, head: Head | None, number: int) -> str | None:
     return None
 
 
-def _first_result(known: Known, body: Mapping[str, Any], goal_id: str | None, end: Prepared | None) -> Goal:
+def _first_result(known: Known, given: GoalChanges, goal_id: str | None, end: _End | None) -> Goal:
     """The goal as it was added first: what a retry is told."""
-    first = first_body(known, types.GOAL_ADDED)
-    name = first.pop("goalId")
-    if first != body or goal_id not in (None, name):
+    first = first_body(known, GoalAdded)
+    if first != GoalAdded(goal_id or first.goal_id, **given):
         raise conflict_with(known)
-    made = new_goal(0, body, known.created_at)
-    return as_goal(name, made if end is None else changed_goal(made, strict_json.parse(end.payload), end.created_at))
+    made = new_goal(0, first, known.created_at)
+    if end is not None:
+        made = changed_goal(made, GoalUpdated(first.goal_id, end.changes), end.draft.created_at)
+    return as_goal(first.goal_id, made)

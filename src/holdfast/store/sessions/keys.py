@@ -8,13 +8,14 @@ never one that it routed to before, so that no reset or deletion is undone.
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import KeyEntry, Route, strict_json, types
+from holdfast.core import KeyEntry, Route, strict_json
 from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone
+from holdfast.core.event_bodies import SessionCreated, SessionReset
 from holdfast.core.ids import check_name, check_session_id, session_id_for
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, open_head
-from holdfast.store.log.prepare import Prepared
+from holdfast.store.log.prepare import Prepared, with_body
 from holdfast.store.log.projection import DEFAULT_AGENT, created, superseded
 from holdfast.store.log.reading import existing_head, head_of
 from holdfast.store.log.rows import get_facts
@@ -92,12 +93,12 @@ class Keys(Part):
     async def _routed(self, key: str, names: tuple[str, ...], agent: str) -> KeyEntry:
         """Where the key routes now; a key without a session is routed to the first of these names that it may have."""
         check_name(key, "a session key")
-        body = {"agent": check_name(agent, "an agent's name")}
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
+        body = SessionCreated(agent=check_name(agent, "an agent's name"))
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), ReadLength.LOOK)
         if found is not None:
             return found
         now = self.clock.now()
-        event = self.own_event(types.SESSION_CREATED, body)
+        event = self.own_event(body)
 
         def write(tx: Tx) -> KeyEntry:
             there = find(tx, self.tenant, key)
@@ -117,7 +118,7 @@ class Keys(Part):
     async def get(self, key: str) -> KeyEntry:
         """Where the key routes now, or NotFound."""
         check_name(key, "a session key")
-        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), Length.LOOK)
+        found = await self.workers.read(lambda tx: find(tx, self.tenant, key), ReadLength.LOOK)
         if found is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return found
@@ -140,7 +141,7 @@ class Keys(Part):
 
     async def span(self, key: str) -> tuple[int, int]:
         """When the key's first route began and when its last one ended, of a key whose session was deleted."""
-        found = await self.workers.read(lambda tx: tx.one(SPAN, self.tenant, key), Length.LOOK)
+        found = await self.workers.read(lambda tx: tx.one(SPAN, self.tenant, key), ReadLength.LOOK)
         if found is None or found[0] is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
         return (found[0], found[1] or found[0])
@@ -167,13 +168,13 @@ class Keys(Part):
     async def reset_session(self, session_id: str, *, new_session_id: str | None = None) -> Reset:
         """Let a new, empty session take the place of this one on all its keys."""
         check_session_id(session_id)
-        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), Length.LOOK)
+        keys = await self.workers.read(lambda tx: keys_to(tx, self.tenant, session_id), ReadLength.LOOK)
         return await self._reset(session_id, keys, new_session_id)
 
     async def _reset(self, session_id: str, keys: tuple[str, ...], new_session_id: str | None) -> Reset:
         chosen = check_session_id(new_session_id) if new_session_id is not None else self.ids()
-        begun = self.own_event(types.SESSION_CREATED, {})
-        left = self.own_event(types.SESSION_RESET, {"nextSession": chosen, "keys": list(keys), "reason": "reset"})
+        begun = self.own_draft(SessionCreated)
+        left = self.own_event(SessionReset(chosen, list(keys), "reset"))
 
         def write(tx: Tx) -> Reset:
             old = existing_head(tx, self.tenant, session_id)
@@ -183,8 +184,8 @@ class Keys(Part):
                     return Reset(session_id, chosen, keys)
                 raise Conflict(f"there is a session {chosen!r} already", session_id=chosen)
             facts = get_facts(tx, old.session_no)
-            body = {"agent": facts.agent, "userId": facts.user_id, "previousSession": session_id}
-            append(tx, self.tenant, chosen, [begun._replace(payload=strict_json.dump(body))])
+            body = SessionCreated(agent=facts.agent, user_id=facts.user_id, previous_session=session_id)
+            append(tx, self.tenant, chosen, [with_body(begun, body)])
             describe(tx, self.tenant, chosen, lambda facts: created(facts, body))
             supersede(tx, self.tenant, session_id, left, keys, chosen)
             return Reset(session_id, chosen, keys)
@@ -198,8 +199,8 @@ class Keys(Part):
         last = await self.workers.read(lambda tx: tx.one(LAST_ROUTE, self.tenant, key))
         if last is None:
             raise NotFound(f"there is no session key {key!r}", key=key)
-        body = {"agent": last[1], "previousSession": last[0]}
-        begun = self.own_event(types.SESSION_CREATED, body)
+        body = SessionCreated(agent=last[1], previous_session=last[0])
+        begun = self.own_event(body)
         done = Reset(last[0], chosen, (key,))
 
         def write(tx: Tx) -> Reset:
@@ -260,7 +261,7 @@ def route(tx: Tx, tenant: str, key: str, session_no: int, at: int) -> None:
 def supersede(tx: Tx, tenant: str, session_id: str, event: Prepared, keys: tuple[str, ...], successor: str) -> None:
     """Move keys from a session to its successor, and say so in the log of the one that is left."""
     append(tx, tenant, session_id, [event])
-    describe(tx, tenant, session_id, lambda facts: superseded(facts, {"nextSession": successor}))
+    describe(tx, tenant, session_id, lambda facts: superseded(facts, SessionReset(successor)))
     session_no = existing_head(tx, tenant, successor).session_no
     for key in keys:
         there = find(tx, tenant, key)

@@ -6,15 +6,16 @@ what is still open, the newest of it. So a session of a hundred thousand events 
 
 from holdfast.core import Resumed
 from holdfast.core.errors import InvalidInput
+from holdfast.core.statuses import ACTIVE, OPEN_GOALS, STARTED
 from holdfast.store.engine import Tx
 from holdfast.store.log.reading import existing_head, stretch
 from holdfast.store.log.rows import AGENTS, EFFECTS, GOALS
 from holdfast.store.sessions.agents import as_agent
 from holdfast.store.sessions.checkpoints import newest_snapshot
 from holdfast.store.sessions.effects import as_effect
-from holdfast.store.sessions.goals import OPEN, as_goal
+from holdfast.store.sessions.goals import as_goal
 from holdfast.store.sessions.sessions import get
-from holdfast.store.sessions.state import as_state, current
+from holdfast.store.sessions.state_document import stored_state
 
 DEFAULT_TAIL = 200
 MAX_TAIL = 2_000
@@ -33,15 +34,15 @@ def resume(tx: Tx, tenant: str, session_id: str, limit: int = DEFAULT_TAIL) -> R
     snapshot = newest_snapshot(tx, head)
     after = snapshot.last_seq if snapshot else 0
     events = stretch(tx, head, after, None, limit, newest=True, most_bytes=TAIL_BYTES).events
-    goals, goals_omitted = GOALS.newest(tx, head.session_no, *OPEN)
-    agents, agents_omitted = AGENTS.newest(tx, head.session_no, "active")
-    effects, effects_omitted = EFFECTS.newest(tx, head.session_no, "started")
+    goals, goals_omitted = GOALS.newest(tx, head.session_no, *OPEN_GOALS)
+    agents, agents_omitted = AGENTS.newest(tx, head.session_no, ACTIVE)
+    effects, effects_omitted = EFFECTS.newest(tx, head.session_no, STARTED)
     return Resumed(
         session=get(tx, tenant, session_id),
         snapshot=snapshot,
         events=events,
         complete=len(events) == head.seq - after,
-        state=as_state(session_id, current(tx, head)),
+        state=stored_state(tx, head).parse(session_id),
         goals=[as_goal(name, child) for name, child in goals.items()],
         agents=[as_agent(name, child) for name, child in agents.items()],
         effects=[as_effect(name, child) for name, child in effects.items()],

@@ -8,11 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core import Session, SessionPage, strict_json, types
+from msgspec.structs import replace
+
+from holdfast.core import Session, SessionPage, strict_json
 from holdfast.core.errors import Conflict, IdempotencyConflict, InvalidInput, NotFound, TooLarge
+from holdfast.core.event_bodies import HoldChanged, MetadataUpdated, SessionCreated, SessionFinalized, TagsUpdated
 from holdfast.core.ids import check_name, check_session_id
+from holdfast.core.statuses import COMPLETED, SESSION_STATUSES, one_of
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import FOR_EVENTS, Prepared, check_most, with_body
 from holdfast.store.log.projection import (
@@ -24,20 +28,18 @@ from holdfast.store.log.projection import (
     with_metadata,
     with_tags,
 )
-from holdfast.store.log.reading import absent, existing_head, head_of
+from holdfast.store.log.reading import absent, existing_head, head_of, page_length
 from holdfast.store.log.rows import get_facts, put_facts
-from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 
 MAX_PAGE = 500
 END = 2**63 - 1
-CREATE_KEY = types.SESSION_CREATED
+CREATE_KEY = SessionCreated.TYPE
 MAX_METADATA = 64 * 1024
 MAX_INITIAL = 64 * 1024
 MAX_FINAL = 128 * 1024
 """The outcome and the response of a session together."""
 MAX_TAGS = 256
-STATUSES = ("active", "completed", "failed", "cancelled", "interrupted", "archived")
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
 
 COLUMNS = """
@@ -92,25 +94,23 @@ class Sessions(Part):
             check_name(user_id, "a user id")
         if parent_session is not None:
             check_session_id(parent_session)
-        body = strict_json.plain(
-            {
-                "agent": check_name(DEFAULT_AGENT if agent is None else agent, "an agent's name"),
-                "userId": user_id,
-                "initial": initial,
-                "metadata": check_object({} if metadata is None else metadata, "metadata"),
-                "tags": check_tags(tags),
-                "parentSession": parent_session,
-            }
+        body = SessionCreated(
+            agent=check_name(DEFAULT_AGENT if agent is None else agent, "an agent's name"),
+            user_id=user_id,
+            initial=strict_json.plain(initial),
+            metadata=strict_json.plain(check_object({} if metadata is None else metadata, "metadata")),
+            tags=check_tags(tags),
+            parent_session=parent_session,
         )
-        check_most(body["metadata"], MAX_METADATA, "the metadata")
-        check_most(body["initial"], MAX_INITIAL, "the initial document")
-        draft = self.own_event(types.SESSION_CREATED, body)._replace(idempotency_key=CREATE_KEY)
+        check_most(body.metadata, MAX_METADATA, "the metadata")
+        check_most(body.initial, MAX_INITIAL, "the initial document")
+        draft = self.own_event(body)._replace(idempotency_key=CREATE_KEY)
 
         def write(tx: Tx) -> Created:
             head = head_of(tx, self.tenant, chosen)
             new, said, event = head is None, body, draft
             if agent is None and head is not None:
-                said = {**body, "agent": get_facts(tx, head.session_no).agent}
+                said = replace(body, agent=get_facts(tx, head.session_no).agent)
                 event = with_body(draft, said)
             try:
                 appended = append(tx, self.tenant, chosen, [event])
@@ -127,7 +127,7 @@ class Sessions(Part):
     async def get(self, session_id: str) -> Session:
         """The session, or NotFound."""
         check_session_id(session_id)
-        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), Length.PAGE)
+        return await self.workers.read(lambda tx: get(tx, self.tenant, session_id), ReadLength.PAGE)
 
     async def list(self, chosen: Filter | None = None, *, cursor: str | None = None, limit: int = 50) -> SessionPage:
         """One page of the sessions that fit, newest first; it ends early, at a cursor, rather than be large."""
@@ -141,8 +141,8 @@ class Sessions(Part):
         self, session_id: str, patch: Mapping[str, Any], *, idempotency_key: str | None = None
     ) -> Session:
         """The session after merging the patch into its metadata: objects merge, null removes."""
-        body = strict_json.plain({"patch": check_object(patch, "a patch of metadata")})
-        event = self.own_event(types.METADATA_UPDATED, body, idempotency_key)
+        body = MetadataUpdated(strict_json.plain(check_object(patch, "a patch of metadata")))
+        event = self.own_event(body, idempotency_key)
         return await self._change(session_id, event, lambda facts: _little_metadata(facts, with_metadata(facts, body)))
 
     async def tag(
@@ -154,35 +154,34 @@ class Sessions(Part):
         idempotency_key: str | None = None,
     ) -> Session:
         """The session after adding and removing tags."""
-        body = {"add": check_tags(add), "remove": check_tags(remove)}
+        body = TagsUpdated(check_tags(add), check_tags(remove))
         if not add and not remove:
             raise InvalidInput("there is no tag to add or remove")
-        event = self.own_event(types.TAGS_UPDATED, body, idempotency_key)
+        event = self.own_event(body, idempotency_key)
         return await self._change(session_id, event, lambda facts: _few_tags(facts, with_tags(facts, body)))
 
     async def finalize(
         self,
         session_id: str,
-        status: str = "completed",
+        status: str = COMPLETED,
         *,
         outcome: Any = None,
         response: Any = None,
         idempotency_key: str | None = None,
     ) -> Session:
         """The session, ended with a status, its outcome and its last response. Events may still follow."""
-        if status not in STATUSES:
-            raise InvalidInput(f"{status!r:.80} is not a session's status", hint=f"one of {', '.join(STATUSES)}")
-        body = strict_json.plain({"status": status, "outcome": outcome, "response": response})
-        check_most([body["outcome"], body["response"]], MAX_FINAL, "the outcome and the response")
-        event = self.own_event(types.SESSION_FINALIZED, body, idempotency_key)
+        chosen = one_of(SESSION_STATUSES, status, f"{status!r:.80} is not a session's status")
+        body = SessionFinalized(chosen, strict_json.plain(outcome), strict_json.plain(response))
+        check_most([body.outcome, body.response], MAX_FINAL, "the outcome and the response")
+        event = self.own_event(body, idempotency_key)
         return await self._change(session_id, event, lambda facts: finalized(facts, body, event.created_at))
 
     async def hold(self, session_id: str, held: bool, *, reason: str = "") -> Session:
         """The session with a legal hold laid on it or released; a held one is neither deleted nor erased."""
         if not isinstance(held, bool) or not isinstance(reason, str):
             raise InvalidInput("a legal hold is laid on (true) or released (false), and its reason is text")
-        body = {"held": held, "reason": reason}
-        event = self.own_event(types.HOLD_CHANGED, body)
+        body = HoldChanged(held, reason)
+        event = self.own_event(body)
         return await self._change(session_id, event, lambda facts: with_hold(facts, body))
 
     async def _change(self, session_id: str, event: Prepared, change: Change) -> Session:

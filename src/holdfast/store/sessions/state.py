@@ -14,19 +14,20 @@ from weakref import WeakValueDictionary
 
 from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
+from holdfast.core.event_bodies import StateUpdated
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
 from holdfast.store.log.prepare import Prepared
-from holdfast.store.log.projection import StateFacts
 from holdfast.store.log.reading import Head, existing_head, head_of
 from holdfast.store.log.replay import find_replays
-from holdfast.store.log.rows import GET_STATE, PUT_STATE
+from holdfast.store.log.rows import PUT_STATE
 from holdfast.store.part import Part
 from holdfast.store.sessions import state_points
 from holdfast.store.sessions.children import ChildrenPatch, Rows, Upsert, upsert
-from holdfast.store.sessions.state_merge import EMPTY, check_size, merged
+from holdfast.store.sessions.snapshot import SessionSnapshot
+from holdfast.store.sessions.state_document import EMPTY_STATE, StateDocument, check_size, merged, stored_state
 
 MAX_STATE = 1024 * 1024
 IN_LANE = 64 * 1024
@@ -41,17 +42,9 @@ CHANGED = f"""
 MEASURE = "SELECT version, length(document), since_point FROM session_state WHERE session_no = ?1"
 
 
-class Kept(NamedTuple):
-    """A state as it is stored."""
-
-    version: int = 0
-    document: bytes = EMPTY
-    updated_at: int = 0
-
-
-Check = Callable[[Tx, Head | None, Kept], None]
-"""Refuses a patch, by raising, for what it sees of a session whose rows have not changed when the patch is written;
-without a head, for that there is no such session yet. It runs on a reader, because it may look at much."""
+Check = Callable[[SessionSnapshot | None, StateDocument], None]
+"""Refuses a patch, by raising, for what it sees of a session and its state, neither of which has changed when the patch
+is written; of None, if there is no such session yet. It runs on a reader, because it may look at much."""
 
 
 @dataclass(slots=True)
@@ -103,7 +96,7 @@ class _Replay(NamedTuple):
 class _Stale(NamedTuple):
     """Another patch came first."""
 
-    now: Kept
+    now: StateDocument
 
 
 class _Later(NamedTuple):
@@ -121,10 +114,9 @@ class States(Part):
         check_session_id(session_id)
 
         def run(tx: Tx) -> State:
-            head = existing_head(tx, self.tenant, session_id)
-            return as_state(session_id, current(tx, head))
+            return stored_state(tx, existing_head(tx, self.tenant, session_id)).parse(session_id)
 
-        return await self.workers.read(run, Length.PAGE)
+        return await self.workers.read(run, ReadLength.PAGE)
 
     async def patch(
         self,
@@ -152,7 +144,7 @@ class States(Part):
             create=create,
             children=children,
         )
-        return State(session_id, after.version, strict_json.parse_own(after.document), after.updated_at)
+        return after.parse(session_id)
 
     async def merge(
         self,
@@ -165,17 +157,17 @@ class States(Part):
         create: bool = True,
         check: Check | None = None,
         children: ChildrenPatch | None = None,
-    ) -> Kept:
+    ) -> StateDocument:
         """The same as `patch`, with the document in bytes, and for callers with a check of their own."""
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
-        body = strict_json.plain({"patch": dict(patch)})
+        body = StateUpdated(strict_json.plain(dict(patch)))
         if children is not None:
             children.check()
-            body["children"] = children.digest
-        event = self.own_event(types.STATE_UPDATED, body, idempotency_key)
-        asked = _Patch(session_id, body["patch"], event, expected_version, lease, create, check, children)
+            body.children = children.digest
+        event = self.own_event(body, idempotency_key)
+        asked = _Patch(session_id, body.patch, event, expected_version, lease, create, check, children)
         outcome = await self.write(session_id, lambda tx: self._write(tx, asked, None), asked.weight)
         if isinstance(outcome, _Later):
             async with self.documents.turn(self.lock(session_id)):
@@ -185,11 +177,11 @@ class States(Part):
         if isinstance(outcome, _Replay):
             where = (self.lock(session_id), self.tenant, session_id, outcome.head, outcome.seq)
             first = await state_points.state_at(self.workers, *where)
-            return Kept(first.version, strict_json.dump(first.document), first.updated_at)
-        assert isinstance(outcome, Kept)
+            return StateDocument(first.version, strict_json.dump(first.document), first.updated_at)
+        assert isinstance(outcome, StateDocument)
         return outcome
 
-    async def _write_later(self, asked: _Patch) -> Kept | _Replay | _Stale:
+    async def _write_later(self, asked: _Patch) -> StateDocument | _Replay | _Stale:
         """Let a reader merge and a lane write, until nothing came between; Busy if something always does."""
         for _ in range(ATTEMPTS):
             made = await self.workers.read(lambda tx: self._merge(tx, asked))
@@ -205,14 +197,15 @@ class States(Part):
     def _merge(self, tx: Tx, asked: _Patch) -> _Merged:
         """What the document would be."""
         head = head_of(tx, self.tenant, asked.session_id)
-        before = kept(tx, head)
+        before = stored_state(tx, head)
         if asked.check is not None and asked.expected_version in (None, before.version):
-            asked.check(tx, head, before)
+            session = None if head is None else SessionSnapshot(tx, self.tenant, asked.session_id, head)
+            asked.check(session, before)
         document = merged(before.document, asked.body)
         check_size(len(document), len(before.document), self.documents.limit)
         return _Merged(before.version, head.seq if head else 0, document)
 
-    def _write(self, tx: Tx, asked: _Patch, made: _Merged | None) -> Kept | _Replay | _Stale | _Later:
+    def _write(self, tx: Tx, asked: _Patch, made: _Merged | None) -> StateDocument | _Replay | _Stale | _Later:
         """The patch and its result, written; or why not, with nothing written."""
         event = asked.event
         head = head_of(tx, self.tenant, asked.session_id)
@@ -224,7 +217,7 @@ class States(Part):
                 return _Replay(head, replay[0].seq)
         version, size, cost = _measure(tx, head)
         if asked.expected_version not in (None, version):
-            return _Stale(kept(tx, head))
+            return _Stale(stored_state(tx, head))
         if head is not None and asked.lease is not None:
             check_lease(tx, head, asked.lease)
         if made is None and asked.check is None and size + len(event.payload) <= IN_LANE:
@@ -240,7 +233,7 @@ class States(Part):
         unchecked = asked.lease if head is None else None
         seq = append(tx, self.tenant, asked.session_id, [event, *more.events], lease=unchecked).first_seq
         session_no = head.session_no if head else existing_head(tx, self.tenant, asked.session_id).session_no
-        after = Kept(version + 1, made.document, event.created_at)
+        after = StateDocument(version + 1, made.document, event.created_at)
         if cost is not None:
             cost += len(event.payload) + state_points.PATCH_COST
         if cost is None or state_points.is_due(cost, len(after.document)):
@@ -251,24 +244,7 @@ class States(Part):
         return after
 
 
-def current(tx: Tx, head: Head) -> StateFacts:
-    """The state as it is; version 0 if it never was."""
-    now = kept(tx, head)
-    return StateFacts(now.version, strict_json.parse_own(now.document), now.updated_at)
-
-
-def kept(tx: Tx, head: Head | None) -> Kept:
-    """The state as it is stored; version 0 if it never was."""
-    row = None if head is None else tx.one(GET_STATE, head.session_no)
-    return Kept() if row is None else Kept._make(row)
-
-
-def as_state(session_id: str, facts: StateFacts) -> State:
-    """The facts as a caller sees them."""
-    return State(session_id, facts.version, facts.document, facts.updated_at)
-
-
-def stale(session_id: str, now: Kept, expected_version: int | None) -> StaleState:
+def stale(session_id: str, now: StateDocument, expected_version: int | None) -> StaleState:
     """The refusal of a patch that expected another version."""
     return StaleState(
         f"the state of session {session_id!r} is at version {now.version}, not {expected_version}",
@@ -282,4 +258,4 @@ def stale(session_id: str, now: Kept, expected_version: int | None) -> StaleStat
 def _measure(tx: Tx, head: Head | None) -> tuple[int, int, int | None]:
     """The state's version, its size, and what the patches since its last point cost, if that is known."""
     row = None if head is None else tx.one(MEASURE, head.session_no)
-    return (0, len(EMPTY), 0) if row is None else (row[0], row[1], row[2])
+    return (0, len(EMPTY_STATE), 0) if row is None else (row[0], row[1], row[2])

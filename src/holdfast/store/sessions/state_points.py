@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from holdfast.core import strict_json, types
 from holdfast.core.errors import Corrupt
+from holdfast.core.event_bodies import StateUpdated, read
 from holdfast.store.engine import Tx
-from holdfast.store.log.projection import StateFacts, patched
-from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, erased_since, existing_head, fitting
+from holdfast.store.log.projection import NO_PATCH, StateFacts, patched
+from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, count_within, erased_since, existing_head
 from holdfast.store.part import Workers
 
 STEP = 1_000
@@ -50,7 +51,7 @@ PATCHES = f"SELECT {COLUMNS} {SOURCE}"
 SIZES = f"SELECT length(e.payload) {SOURCE}"
 
 
-class Place(NamedTuple):
+class StatePoint(NamedTuple):
     """The state as the patch at a seq left it, and what the patches since the last point cost."""
 
     seq: int = 0
@@ -97,7 +98,7 @@ async def state_at(workers: Workers, lock: str, tenant: str, session_id: str, he
 
 async def check_points(workers: Workers, head: Head) -> None:
     """Corrupt if a point is not what the patches up to it say."""
-    place = Place()
+    place = StatePoint()
     while (point := await workers.read(lambda tx, place=place: _next_point(tx, head, place.seq))) is not None:  # type: ignore[misc]
         while place.seq < point.seq:
             place = await workers.read(lambda tx, place=place, end=point.seq: _go_on(tx, head, place, end))  # type: ignore[misc]
@@ -106,36 +107,36 @@ async def check_points(workers: Workers, head: Head) -> None:
             raise Corrupt(f"the state kept of event {point.seq} is not what the events say", seq=point.seq)
 
 
-def _last_point(tx: Tx, head: Head, seq: int) -> Place:
+def _last_point(tx: Tx, head: Head, seq: int) -> StatePoint:
     row = tx.one(LAST, head.session_no, seq)
-    return Place() if row is None else _place(row)
+    return StatePoint() if row is None else _place(row)
 
 
-def _next_point(tx: Tx, head: Head, after: int) -> Place | None:
+def _next_point(tx: Tx, head: Head, after: int) -> StatePoint | None:
     row = tx.one(NEXT, head.session_no, after)
     return None if row is None else _place(row)
 
 
-def _place(row: tuple[int, int, int, bytes]) -> Place:
+def _place(row: tuple[int, int, int, bytes]) -> StatePoint:
     seq, version, updated_at, document = row
-    return Place(seq, StateFacts(version, strict_json.parse_own(document), updated_at))
+    return StatePoint(seq, StateFacts(version, strict_json.parse_own(document), updated_at))
 
 
-def _go_on(tx: Tx, head: Head, place: Place, end: int) -> Place:
+def _go_on(tx: Tx, head: Head, place: StatePoint, end: int) -> StatePoint:
     """The state some patches later, or at the end."""
     sizes = tx.all(SIZES, head.session_no, place.seq, end, STEP)
-    wanted = fitting((size for (size,) in sizes), STRETCH_BYTES) or len(sizes)
+    wanted = count_within((size for (size,) in sizes), STRETCH_BYTES) or len(sizes)
     facts, cost, seq = place.facts, place.cost, place.seq
     for row in tx.all(PATCHES, head.session_no, place.seq, end, wanted):
         event = checked(row)
-        body = {"patch": {}} if event.erased is not None else event.value()
+        body = NO_PATCH if event.erased is not None else read(event, StateUpdated)
         facts, cost, seq = patched(facts, body, event.created_at), cost + len(event.payload) + PATCH_COST, event.seq
     if seq < end and wanted == len(sizes) < STEP:
         raise Corrupt(f"event {end} is no patch of the state", seq=end)
-    return Place(seq, facts, cost)
+    return StatePoint(seq, facts, cost)
 
 
-def _leave(tx: Tx, tenant: str, session_id: str, head: Head, place: Place, document: bytes) -> None:
+def _leave(tx: Tx, tenant: str, session_id: str, head: Head, place: StatePoint, document: bytes) -> None:
     """Keep a point of what was derived, unless events were erased meanwhile: it may know too much."""
     existing_head(tx, tenant, session_id)
     if not erased_since(tx, head):

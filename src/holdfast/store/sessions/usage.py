@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from holdfast.core import Usage, types
+from holdfast.core import Usage
 from holdfast.core.errors import InvalidInput
+from holdfast.core.event_bodies import UsageRecorded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
@@ -49,17 +50,12 @@ class Usages(Part):
     ) -> Usage:
         """Count one call of a model; the session's total after it."""
         check_session_id(session_id)
-        body = {
-            "model": check_name(model, "a model's name"),
-            "inputTokens": input_tokens,
-            "outputTokens": output_tokens,
-            "cachedTokens": cached_tokens,
-            "costMicros": cost_micros,
-        }
-        for name, count in body.items():
-            if name != "model" and (isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**48):
+        counts = (input_tokens, output_tokens, cached_tokens, cost_micros)
+        body = UsageRecorded(check_name(model, "a model's name"), *counts)
+        for name, count in zip(body.__struct_encode_fields__[1:], counts, strict=True):
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 2**48:
                 raise InvalidInput(f"{name} must be a whole number from 0, not {count!r:.80}")
-        event = self.own_event(types.USAGE_RECORDED, body, idempotency_key)
+        event = self.own_event(body, idempotency_key)
         day = usage_day(body, event.created_at)
 
         def write(tx: Tx) -> Usage:

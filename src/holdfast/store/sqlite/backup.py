@@ -10,8 +10,8 @@ import apsw
 from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.store.migrations import migrate, newest
+from holdfast.store.sqlite.database_file import left_beside
 from holdfast.store.sqlite.owner import forget_owner
-from holdfast.store.sqlite.place import left_beside
 from holdfast.store.sqlite.transaction import SqliteTx, explain
 
 STEP_PAGES = 2_000

@@ -17,21 +17,21 @@ import apsw
 
 from holdfast.core import Clock
 from holdfast.core.errors import SchemaUnknown, StoreUnavailable
-from holdfast.store.engine import FeedOrder, Reader, Writer
+from holdfast.store.engine import FeedOrder, Reader, Seen, Writer
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.lock import Claim
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite import backup, space
 from holdfast.store.sqlite.backup import APPLICATION_ID
+from holdfast.store.sqlite.data_version import DataVersion
+from holdfast.store.sqlite.database_file import DatabaseFile, refuse_log_alone
 from holdfast.store.sqlite.disk_reserve import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.engine_version import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
 from holdfast.store.sqlite.mounts import check_file_system
 from holdfast.store.sqlite.owner import Owner
-from holdfast.store.sqlite.place import Place, refuse_log_alone
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
-from holdfast.store.sqlite.versions import Versions
 from holdfast.store.sqlite.writer import SqliteWriter
 
 
@@ -69,8 +69,8 @@ class SqliteEngine:
         self._owner = None if claim is None else Owner(path, claim, clock)
         self._room: Room | None = None
         self._writer: SqliteWriter | None = None
-        self._versions = Versions(lambda: self._connect(query_only=True))
-        self._place: Place | None = None
+        self._data_version = DataVersion(lambda: self._connect(query_only=True))
+        self._file: DatabaseFile | None = None
         check_file_system(path)
         if path.is_dir():
             raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
@@ -79,7 +79,7 @@ class SqliteEngine:
             refuse_log_alone(path)
             self._ask_owner(read_only=read_only)
             if read_only:
-                self._place = Place(path)
+                self._file = DatabaseFile(path)
                 connection = self._connect(query_only=True)
                 self.store_id = read_only_meta(SqliteTx(connection, clock), "sqlite")
                 connection.close()
@@ -100,7 +100,7 @@ class SqliteEngine:
 
     def moment(self) -> str | None:
         """The version of the file, which every commit changes."""
-        return self._versions.now()
+        return self._data_version.now()
 
     def announce(self) -> None:
         """Other processes look by themselves once a second."""
@@ -127,6 +127,10 @@ class SqliteEngine:
         except apsw.Error as error:
             raise explain(error) from error
 
+    def seen(self) -> Seen | None:
+        """A file has no server."""
+        return None
+
     def figures(self) -> dict[str, Any]:
         """Sizes for status pages."""
         wal = Path(f"{os.path.realpath(self.path)}-wal")
@@ -151,11 +155,11 @@ class SqliteEngine:
 
     def close(self) -> None:
         """The writer and readers closed the file already."""
-        self._versions.close()
+        self._data_version.close()
 
     def _open_for_writing(self, reserve: Reserve, wal_limit_pages: int) -> None:
         create_private(self.path)
-        self._place = place = Place(self.path)
+        self._file = file = DatabaseFile(self.path)
         try:
             connection, self.store_id = self._prepared()
         except (apsw.FullError, apsw.IOError, apsw.CantOpenError):
@@ -163,7 +167,7 @@ class SqliteEngine:
                 raise
             connection, self.store_id = self._prepared()  # a full disk: opening takes a little room, too
         often = min(CHECKPOINT_PAGES, reserve.size // (2 * PAGE))
-        wal = WriteAheadLog(connection, place, often=often, limit=wal_limit_pages)
+        wal = WriteAheadLog(connection, file, often=often, limit=wal_limit_pages)
         self._room = Room(connection, wal, reserve)
         self._writer = SqliteWriter(connection, wal, self._room, self._clock, self._owner)
         try:
@@ -180,8 +184,8 @@ class SqliteEngine:
 
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=self._flags)
-        if self._place is not None:
-            self._place.check_same()
+        if self._file is not None:
+            self._file.check_same()
         connection.set_busy_timeout(BUSY_MS)
         connection.execute("PRAGMA mmap_size=0")
         connection.execute("PRAGMA foreign_keys=ON")

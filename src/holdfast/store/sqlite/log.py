@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from holdfast.core.errors import LogFull
-from holdfast.store.sqlite.place import Place
+from holdfast.store.sqlite.database_file import DatabaseFile
 from holdfast.store.sqlite.transaction import BUSY_MS
 
 PAGE = 4096
@@ -28,12 +28,12 @@ log = logging.getLogger("holdfast.store")
 class WriteAheadLog:
     """The log as the lane's connection sees it: the only one that empties it."""
 
-    def __init__(self, connection: apsw.Connection, place: Place, *, often: int, limit: int) -> None:
+    def __init__(self, connection: apsw.Connection, file: DatabaseFile, *, often: int, limit: int) -> None:
         self.unsure = False
         """Whether emptying it failed in a way that leaves the file in doubt."""
         self._connection = connection
-        self._place = place
-        self._path = str(place.log)
+        self._file = file
+        self._path = str(file.log)
         self._index = self._path.removesuffix("-wal") + "-shm"
         self._often = often
         self._limit = limit
@@ -45,7 +45,7 @@ class WriteAheadLog:
 
     def check_same(self) -> None:
         """An IOError if the file or, since the first commit, the log was replaced: others look elsewhere."""
-        self._place.check_same()
+        self._file.check_same()
         try:
             inode = os.stat(self._path).st_ino  # noqa: PTH116 - once per commit, and a Path costs three times as much
         except FileNotFoundError:

@@ -44,7 +44,7 @@ FORGET = "UPDATE owner SET pid = NULL, url = NULL, path = NULL, inode = NULL"
 Connect = Callable[[], apsw.Connection]
 
 
-class Row(NamedTuple):
+class OwnerRow(NamedTuple):
     """The owner as the store has it; nobody without a pid."""
 
     number: int
@@ -72,7 +72,7 @@ class Owner:
         self._claim = claim
         self._clock = clock
         self._here = this_process()
-        self._last: Row | None = None
+        self._last: OwnerRow | None = None
         self._number: int | None = None
         self._ask: Callable[[str], apsw.Cursor] | None = None
         self._next_beat = 0.0
@@ -142,7 +142,7 @@ class Owner:
         with contextlib.suppress(apsw.Error):
             connection.execute(LEAVE, (self._number,))
 
-    def _is_in_the_way(self, found: Row) -> bool:
+    def _is_in_the_way(self, found: OwnerRow) -> bool:
         """Whether the owner may live, for all that can be seen; StoreInUse if it does."""
         if found.inode != _inode(self._path):
             return False  # this file is a copy of the one that it has
@@ -155,7 +155,7 @@ class Owner:
         # The kernel gives a lock of this boot to one process at a time, whichever namespaces they are in.
         return found.boot != self._here.boot or found.lock != self._claim.inode
 
-    def _refuse_log_elsewhere(self, found: Row) -> None:
+    def _refuse_log_elsewhere(self, found: OwnerRow) -> None:
         """EngineRefused if the last owner left a log beside another name of this file: it has what is not here yet."""
         there = Path(found.path or self._path)
         log = Path(f"{there}-wal")
@@ -169,7 +169,7 @@ class Owner:
                 hint="serve it by that name, and remove the other: one database must not have two names",
             )
 
-    def _in_use(self, found: Row) -> StoreInUse:
+    def _in_use(self, found: OwnerRow) -> StoreInUse:
         holder = {"pid": found.pid} if found.url is None else {"pid": found.pid, "url": found.url}
         return held_by(self._claim.lock, holder)
 
@@ -180,7 +180,7 @@ def forget_owner(connection: apsw.Connection) -> None:
         connection.execute(FORGET)
 
 
-def _look(connect: Connect) -> Row | None:
+def _look(connect: Connect) -> OwnerRow | None:
     """The owner, read afresh; None in a store that has no such row yet.
 
     A connection keeps the pages that it has read until its own log changes, and another name's log is another one's.
@@ -189,9 +189,9 @@ def _look(connect: Connect) -> Row | None:
         return _row(connection) if connection.execute(THERE).get else None
 
 
-def _row(connection: apsw.Connection) -> Row:
+def _row(connection: apsw.Connection) -> OwnerRow:
     found: tuple[Any, ...] = connection.execute(GET).fetchall()[0]
-    return Row(*found)
+    return OwnerRow(*found)
 
 
 def _inode(path: Path) -> int:

@@ -9,7 +9,7 @@ import apsw
 
 from holdfast.core import Clock, HoldfastError
 from holdfast.core.errors import Busy, Corrupt, ReadTimeout, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import READ_SECONDS, Recorded, Row, Tx
+from holdfast.store.engine import READ_SECONDS, RecordedEvent, Row, Tx
 
 BUSY_MS = 10_000
 
@@ -31,7 +31,7 @@ class SqliteTx:
         self.rerun = False
         self.changed = False
         self.traces = False
-        self.recorded: list[Recorded] = []
+        self.recorded: list[RecordedEvent] = []
 
     def one(self, sql: str, *args: Any) -> Row | None:
         """The first row, or None."""

@@ -2,21 +2,31 @@
 
 Each time the lease changes hands its fencing number rises. A write that carries an older number is refused by
 `append`; expiry by itself refuses nothing, it only lets another holder take over. Leases are not events.
+
+A turn sees the store through `FencedWorkers`. So whatever it writes (memory, usage, a compaction, a file's bytes) is
+fenced because of who writes it, and not because somebody thought of it where it is written. Reads are not fenced.
 """
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from holdfast.core import Lease
 from holdfast.core.errors import InvalidInput, LeaseHeld, LeaseLost
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
-from holdfast.store.log.append import open_head
+from holdfast.store.lanes.shares import ReadLength
+from holdfast.store.log.append import check_lease, open_head
 from holdfast.store.log.reading import existing_head
-from holdfast.store.part import Part
+from holdfast.store.part import Part, Workers, session_lock
 
 GET = "SELECT fence, holder, expires_at FROM leases WHERE session_no = ?1"
 PUT = """
     INSERT INTO leases (session_no, fence, holder, expires_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (session_no) DO UPDATE
     SET fence = excluded.fence, holder = excluded.holder, expires_at = excluded.expires_at"""
+
+Result = TypeVar("Result")
 
 
 class Leases(Part):
@@ -87,3 +97,30 @@ class Leases(Part):
                 current=row[0] if row else None,
             )
         return head.session_no
+
+
+@dataclass(frozen=True, slots=True)
+class FencedWorkers:
+    """The lanes and readers of a tenant, at work for whoever holds a lease."""
+
+    inner: Workers
+    tenant: str
+    lease: Lease
+
+    def write(
+        self, run: Callable[[Tx], Result], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
+    ) -> Awaitable[Result]:
+        """Run a write if no newer lease was given out; LeaseLost, and nothing is written, if one was."""
+        session_id = self.lease.session_id
+
+        def fenced(tx: Tx) -> Result:
+            check_lease(tx, existing_head(tx, self.tenant, session_id), self.lease)
+            return run(tx)
+
+        # With the session's lock no other can take the lease between the check and the commit.
+        held = (*locks, session_lock(self.tenant, session_id))
+        return self.inner.write(fenced, tuple(dict.fromkeys(held)), weight, makes_room=makes_room)
+
+    def read(self, run: Callable[[Tx], Result], length: ReadLength = ReadLength.LONG) -> Awaitable[Result]:
+        """Run a read over one snapshot."""
+        return self.inner.read(run, length)

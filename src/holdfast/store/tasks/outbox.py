@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Part
 
 Result = TypeVar("Result")
@@ -68,7 +68,9 @@ class Outbox(Part):
 
     async def left_of_task(self, task_id: str, me: str) -> list[Unposted]:
         """Those of one task whose poster no longer says that it is alive, or is me."""
-        rows = await self.workers.read(lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), Length.PAGE)
+        rows = await self.workers.read(
+            lambda tx: tx.all(LEFT_OF_TASK, self.tenant, task_id, tx.now(), me), ReadLength.PAGE
+        )
         return [Unposted(*row) for row in rows]
 
     async def left(self, me: str | None = None) -> list[Unposted]:

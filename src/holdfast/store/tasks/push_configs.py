@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from holdfast.core.errors import NotFound, TooLarge
 from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.reading import existing_head
 from holdfast.store.part import Part
 from holdfast.store.tasks.outbox import drop, note_place, push_lock
@@ -57,7 +57,7 @@ class PushConfigs(Part):
         check_name(config.config_id, "the id of a push configuration")
         check_together("the ids of a task and its push configuration", config.task_id, config.config_id)
         session_id = (
-            await self.workers.read(lambda tx: get_task(tx, self.tenant, config.task_id), Length.PAGE)
+            await self.workers.read(lambda tx: get_task(tx, self.tenant, config.task_id), ReadLength.PAGE)
         ).session_id
 
         def write(tx: Tx) -> None:
@@ -75,7 +75,7 @@ class PushConfigs(Part):
 
     async def get(self, task_id: str, config_id: str) -> StoredPushConfig:
         """The one with this id, or NotFound."""
-        row = await self.workers.read(lambda tx: tx.one(GET, self.tenant, task_id, config_id), Length.LOOK)
+        row = await self.workers.read(lambda tx: tx.one(GET, self.tenant, task_id, config_id), ReadLength.LOOK)
         if row is None:
             raise NotFound(f"task {task_id!r} has no push configuration {config_id!r}", task_id=task_id)
         return _config(row)

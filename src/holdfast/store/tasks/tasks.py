@@ -16,15 +16,16 @@ from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
 from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded
+from holdfast.core.event_bodies import SessionFinalized, TaskUpdated
 from holdfast.core.ids import check_name, check_session_id, check_together
+from holdfast.core.statuses import ACTIVE, REOPENED_SESSIONS, SessionStatus
 from holdfast.store.engine import Row, Tx
-from holdfast.store.lanes.shares import Length
+from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
 from holdfast.store.log.prepare import Prepared, prepare
 from holdfast.store.log.projection import TaskFacts, finalized, moved
-from holdfast.store.log.reading import Head, existing_head, head_of
+from holdfast.store.log.reading import Head, existing_head, head_of, page_length
 from holdfast.store.log.replay import Known, conflict_with, find_by_key, find_replays, first_body, known_before
-from holdfast.store.pages import page_length
 from holdfast.store.part import Part
 from holdfast.store.sessions.sessions import describe
 from holdfast.store.tasks.outbox import note
@@ -64,7 +65,6 @@ PUT = """
 
 DROP_TEXT = "DELETE FROM task_texts WHERE tenant = ?1 AND task_id = ?2"
 STATUS = "SELECT status FROM sessions WHERE session_no = ?1"
-REOPENED = ("failed", "interrupted")
 
 LAST = (2**63 - 1, "")
 WAITING = "waiting"
@@ -81,7 +81,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TaskListing:
     """Some tasks, the last changed first, how many there are in all, and whether others follow these."""
 
     tasks: list[Task]
@@ -101,7 +101,7 @@ class Orphan:
 class _Mark:
     """A session's new status, with its task as the reason, and the event that says so."""
 
-    body: dict[str, Any]
+    body: SessionFinalized
     event: Prepared
 
 
@@ -117,14 +117,9 @@ class Tasks(Part):
         check_name(context_id, "a context id")
         check_together("the ids of a task and its context", task_id, context_id)
         prepared = prepare(message, self.clock, self.ids)
-        change = {
-            "taskId": task_id,
-            "contextId": context_id,
-            "state": TaskState.SUBMITTED.value,
-            "changes": {},
-        }
-        begun = self.own_event(types.TASK_UPDATED, change)
-        mark = self._mark(task_id, "active")
+        change = TaskUpdated(task_id, context_id, TaskState.SUBMITTED, {})
+        begun = self.own_event(change)
+        mark = self._mark(task_id, ACTIVE)
 
         def write(tx: Tx) -> Begun:
             head = head_of(tx, self.tenant, session_id)
@@ -156,8 +151,8 @@ class Tasks(Part):
         call from another delivery of the message."""
         prepared = prepare(message, self.clock, self.ids)
         change = _change(task, TaskState.SUBMITTED, strict_json.plain(dict(changes or {})))
-        resumed = self.own_event(types.TASK_UPDATED, change, idempotency_key)
-        mark = self._mark(task.task_id, "active")
+        resumed = self.own_event(change, idempotency_key)
+        mark = self._mark(task.task_id, ACTIVE)
 
         def write(tx: Tx) -> Begun:
             head = existing_head(tx, self.tenant, task.session_id)
@@ -172,7 +167,7 @@ class Tasks(Part):
                 raise _ended(now)
             if now.state.running:
                 waits = _change(task, now.state, {WAITING: waiting(now) + 1})
-                event = self.own_event(types.TASK_UPDATED, waits, idempotency_key)
+                event = self.own_event(waits, idempotency_key)
                 append(tx, self.tenant, task.session_id, [prepared, event])
                 return Begun(self._put(tx, head.session_no, now, waits, event.created_at), False, True)
             self._reopen(tx, task.session_id, head, mark)
@@ -192,7 +187,7 @@ class Tasks(Part):
         lease: Lease | None = None,
         owner: str | None = None,
         owned_by: str | None = None,
-        session_status: str | None = None,
+        session_status: SessionStatus | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
     ) -> Task:
@@ -203,7 +198,7 @@ class Tasks(Part):
         change = _change(task, state, strict_json.plain(dict(changes or {})))
         mark = None if session_status is None else self._mark(task.task_id, session_status)
         events = [prepare(message, self.clock, self.ids) for message in messages]
-        events.append(self.own_event(types.TASK_UPDATED, change, idempotency_key))
+        events.append(self.own_event(change, idempotency_key))
 
         def write(tx: Tx) -> Task:
             head = existing_head(tx, self.tenant, task.session_id)
@@ -229,7 +224,7 @@ class Tasks(Part):
 
     async def get(self, task_id: str) -> Task:
         """The task, or NotFound."""
-        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), Length.PAGE)
+        return await self.workers.read(lambda tx: get(tx, self.tenant, task_id), ReadLength.PAGE)
 
     async def begun_by(self, session_id: str, idempotency_key: str) -> Task | None:
         """The task that the message with this key began or went on with, if there is one."""
@@ -239,7 +234,7 @@ class Tasks(Part):
             first = None if head is None else self._first(tx, head, types.MESSAGE, idempotency_key, None)
             return None if first is None else first.task
 
-        return await self.workers.read(read, Length.PAGE)
+        return await self.workers.read(read, ReadLength.PAGE)
 
     async def find(
         self,
@@ -250,12 +245,12 @@ class Tasks(Part):
         changed_since: int = 0,
         before: tuple[int, str] | None = None,
         limit: int = 50,
-    ) -> Listed:
+    ) -> TaskListing:
         """An agent's tasks that fit, the last changed first: `limit` of them, or fewer rather than be large; `before`
         is when the last one seen was changed, and its id."""
         wanted = [(column, value) for column, value in (("context_id", context_id), ("state", state)) if value]
 
-        def read(tx: Tx) -> Listed:
+        def read(tx: Tx) -> TaskListing:
             who = (self.tenant, agent, changed_since)
 
             def narrower(first: int) -> str:
@@ -270,7 +265,7 @@ class Tasks(Part):
             sizes = [size for (size,) in some("length(t.document)", limit + 1)]
             rows = some(COLUMNS, page_length(sizes, limit))
             total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
-            return Listed([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
+            return TaskListing([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
 
         return await self.workers.read(read)
 
@@ -324,20 +319,18 @@ class Tasks(Part):
     def _reopen(self, tx: Tx, session_id: str, head: Head | None, mark: "_Mark") -> None:
         """Mark a session as active in which a turn begins, if the last one was its end."""
         status = None if head is None else tx.one(STATUS, head.session_no)
-        if status is not None and status[0] in REOPENED:
+        if status is not None and status[0] in REOPENED_SESSIONS:
             self._put_mark(tx, session_id, mark)
 
-    def _mark(self, task_id: str, status: str) -> "_Mark":
-        body = {"status": status, "outcome": {"taskId": task_id}, "response": None}
-        return _Mark(body, self.own_event(types.SESSION_FINALIZED, body))
+    def _mark(self, task_id: str, status: SessionStatus) -> "_Mark":
+        body = SessionFinalized(status, {"taskId": task_id}, None)
+        return _Mark(body, self.own_event(body))
 
     def _put_mark(self, tx: Tx, session_id: str, mark: "_Mark") -> None:
         append(tx, self.tenant, session_id, [mark.event])
         describe(tx, self.tenant, session_id, lambda facts: finalized(facts, mark.body, mark.event.created_at))
 
-    def _put(
-        self, tx: Tx, session_no: int, before: Task | None, change: dict[str, Any], at: int, owner: str = ""
-    ) -> Task:
+    def _put(self, tx: Tx, session_no: int, before: Task | None, change: TaskUpdated, at: int, owner: str = "") -> Task:
         known = None
         if before is not None:
             times = (before.created_at, before.updated_at)
@@ -345,12 +338,12 @@ class Tasks(Part):
         after = moved(known, change, at)
         document = strict_json.dump(after.document)
         row = (after.context_id, after.state.value, document, after.version, at, owner)
-        tx.run(PUT, self.tenant, change["taskId"], session_no, *row)
+        tx.run(PUT, self.tenant, change.task_id, session_no, *row)
         if before is not None:
-            note(tx, self.tenant, change["taskId"])
+            note(tx, self.tenant, change.task_id)
         if not after.state.running:
-            tx.run(DROP_TEXT, self.tenant, change["taskId"])
-        return get(tx, self.tenant, change["taskId"])
+            tx.run(DROP_TEXT, self.tenant, change.task_id)
+        return get(tx, self.tenant, change.task_id)
 
 
 def get(tx: Tx, tenant: str, task_id: str) -> Task:
@@ -369,9 +362,9 @@ def waiting(task: Task) -> int:
 def _waited(done: Known, task: Task) -> bool:
     """Whether a message, whose going on with a task was written before, had to wait; IdempotencyConflict if what was
     written is something else, NotFound if it was erased."""
-    first = first_body(done, types.TASK_UPDATED)
-    waited = WAITING in first["changes"]
-    if first["taskId"] != task.task_id or (first["state"] != TaskState.SUBMITTED.value and not waited):
+    first = first_body(done, TaskUpdated)
+    waited = WAITING in first.changes
+    if first.task_id != task.task_id or (first.state is not TaskState.SUBMITTED and not waited):
         raise conflict_with(done)
     return waited
 
@@ -380,8 +373,8 @@ def _ended(task: Task) -> TaskEnded:
     return TaskEnded(f"task {task.task_id} has ended ({task.state.value})", state=task.state.value)
 
 
-def _change(task: Task, state: TaskState, changes: dict[str, Any]) -> dict[str, Any]:
-    return {"taskId": task.task_id, "contextId": task.context_id, "state": state.value, "changes": changes}
+def _change(task: Task, state: TaskState, changes: dict[str, Any]) -> TaskUpdated:
+    return TaskUpdated(task.task_id, task.context_id, state, changes)
 
 
 def _task(row: Row) -> Task:

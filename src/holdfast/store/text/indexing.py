@@ -52,7 +52,7 @@ MATCH_MEMORIES = """
     ORDER BY t.rowid DESC LIMIT ?4"""
 
 
-class Place(NamedTuple):
+class IndexPlace(NamedTuple):
     """Where an event is in the store's order."""
 
     epoch: int
@@ -70,7 +70,7 @@ def tenant_scope(tenant: str) -> str:
     return f"¤{crc32(tenant.encode()):08x}"
 
 
-def index(tx: Tx, text: TextSql) -> Place | None:
+def index(tx: Tx, text: TextSql) -> IndexPlace | None:
     """Index the next events; the place reached, or None if none was left (or another process is at it)."""
     if not tx.try_lock(LOCK):
         return None
@@ -85,14 +85,14 @@ def index(tx: Tx, text: TextSql) -> Place | None:
                 for *_, pos, session_no, tenant, readable, payload in rows
             ],
         )
-    reached = Place(*rows[-1][:3]) if rows else None
+    reached = IndexPlace(*rows[-1][:3]) if rows else None
     known = safe if reached is None else min(reached, safe)
     if known > place:
         tx.run(MOVE, *known)
     return reached
 
 
-def behind(tx: Tx, text: TextSql) -> Place | None:
+def behind(tx: Tx, text: TextSql) -> IndexPlace | None:
     """The last event's place if some event that can be seen is not indexed yet, else None."""
     if tx.one(BEHIND.format(after=text.after), *_place(tx, PLACE)) is None:
         return None
@@ -178,6 +178,6 @@ def _stored(text: TextSql, payload: bytes, *scopes: str) -> str:
     return text.document(document(texts(payload)), scopes)
 
 
-def _place(tx: Tx, sql: str) -> Place:
+def _place(tx: Tx, sql: str) -> IndexPlace:
     row = tx.one(sql)
-    return Place(0, 0, 0) if row is None else Place(*row)
+    return IndexPlace(0, 0, 0) if row is None else IndexPlace(*row)

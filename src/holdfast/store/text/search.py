@@ -14,12 +14,12 @@ from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.lanes.lane import MAX_WEIGHT
-from holdfast.store.log.reading import COLUMNS, checked, existing_head, fitting
+from holdfast.store.log.reading import COLUMNS, checked, count_within, existing_head
 from holdfast.store.part import Part
-from holdfast.store.text.indexing import LOCK, Place, behind, index, session_scope, tenant_scope
+from holdfast.store.text.indexing import LOCK, IndexPlace, behind, index, session_scope, tenant_scope
 from holdfast.store.text.tokenizer import Query, parse_query, snippet, texts
 
-MAX_PAGE = 100
+MAX_HITS = 100
 MAX_TYPES = 100
 END = 2**63 - 1
 SMALL = 16 * 1024
@@ -68,7 +68,7 @@ class Damaged:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HitPage:
     """One page of hits, newest first; `cursor` asks for the next, None at the end."""
 
     hits: tuple[Hit, ...]
@@ -91,7 +91,7 @@ class Search(Part):
         types: Iterable[str] | None = None,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> Found:
+    ) -> HitPage:
         """The events that have every word asked for: `word`, `"a phrase"`, `pre*`, `-without`; see docs/store.md."""
         asked = parse_query(query)
         if session_id is not None:
@@ -99,11 +99,11 @@ class Search(Part):
         if user_id is not None:
             check_name(user_id, "a user id")
         wanted = None if types is None else _check_types(types)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
-            raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit!r:.80}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_HITS:
+            raise InvalidInput(f"limit must be 1 to {MAX_HITS}, not {limit!r:.80}")
         name, before = (None, END) if cursor is None else _parse_cursor(cursor)
 
-        def read(tx: Tx) -> Found | Place:
+        def read(tx: Tx) -> HitPage | IndexPlace:
             if name not in (None, self.engine.store_id + tx.history):
                 raise HistoryChanged(
                     "the cursor belongs to another store, or to this one before it was restored or failed over",
@@ -112,16 +112,16 @@ class Search(Part):
             return behind(tx, self.engine.text) or self._page(tx, asked, session_id, user_id, wanted, limit, before)
 
         found = await self.workers.read(read)
-        if isinstance(found, Place):
+        if isinstance(found, IndexPlace):
             await self._catch_up(found)
             found = await self.workers.read(
                 lambda tx: self._page(tx, asked, session_id, user_id, wanted, limit, before)
             )
         return found
 
-    async def _catch_up(self, end: Place) -> None:
+    async def _catch_up(self, end: IndexPlace) -> None:
         """Index until everything up to `end` is; others write between the steps."""
-        reached: Place | None = Place(0, 0, 0)
+        reached: IndexPlace | None = IndexPlace(0, 0, 0)
         while reached is not None and reached < end:
             reached = await self.workers.write(lambda tx: index(tx, self.engine.text), (LOCK,), MAX_WEIGHT)
 
@@ -134,7 +134,7 @@ class Search(Part):
         types: list[str] | None,
         limit: int,
         before: int,
-    ) -> Found:
+    ) -> HitPage:
         text = self.engine.text
         scope = tenant_scope(self.tenant)
         if session_id is not None:
@@ -152,9 +152,9 @@ class Search(Part):
             arguments += types
             narrower.append(f"AND i.type IN ({', '.join(f'?{n}' for n in range(first, len(arguments) + 1))})")
         rows = tx.all(FIND.format(matches=text.matches, narrower=" ".join(narrower)), *arguments)
-        fit = fitting((row[2] if row[2] < LARGE else 0 for row in rows[:limit]), PAGE_BYTES) or limit
+        fit = count_within((row[2] if row[2] < LARGE else 0 for row in rows[:limit]), PAGE_BYTES) or limit
         read = [_hit(_whole(tx, row), asked) for row in rows[:fit]]
-        return Found(
+        return HitPage(
             tuple(hit for hit in read if isinstance(hit, Hit)),
             f"{self.engine.store_id}{tx.history}.{rows[fit - 1][0]}" if len(rows) > fit else None,
             tuple(hit for hit in read if isinstance(hit, Damaged)),

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from holdfast.core import Event, HoldfastError, Route, strict_json, types
+from holdfast.core import Event, HoldfastError, Route, event_bodies
 from holdfast.core.errors import BadArchive, Conflict, InvalidInput, SessionGone
+from holdfast.core.event_bodies import AttachmentAdded
 from holdfast.store.attachments.attachments import Attachments, is_whole
 from holdfast.store.engine import Engine, Tx
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.arrivals import Arrival
 from holdfast.store.log import key_seal
 from holdfast.store.log.append import INSERT_EVENT_ERASED, INSERT_IDENTITY
-from holdfast.store.log.event_bodies import check_body
 from holdfast.store.log.key_seal import KeySeal
 from holdfast.store.log.projection import Projection
 from holdfast.store.log.reading import head_of
@@ -223,7 +223,7 @@ def check(reader: ArchiveReader) -> None:
         names: set[tuple[str, str]] = set()
         for event in session.events:
             try:
-                check_body(event)
+                event_bodies.check(event)
             except InvalidInput as error:
                 raise _bad(session.header, error.message) from None
             for what, name in (("id", event.event_id), ("idempotency key", event.idempotency_key)):
@@ -231,8 +231,8 @@ def check(reader: ArchiveReader) -> None:
                     raise _bad(session.header, f"event {event.seq} has the {what} of an earlier one")
                 if name is not None:
                     names.add((what, name))
-            if event.type == types.ATTACHMENT_ADDED and event.erased is None:
-                missing.setdefault(strict_json.parse(event.payload)["digest"], session.header)
+            if event.type == AttachmentAdded.TYPE and event.erased is None:
+                missing.setdefault(event_bodies.read(event, AttachmentAdded).digest, session.header)
     for attachment in reader.attachments():
         missing.pop(attachment.digest, None)
         for _ in attachment.chunks:

@@ -22,7 +22,7 @@ class PastEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumedSession:
     """A session at one moment. Times are in milliseconds since 1970.
 
     `events` are the newest after the `summary` of the last compaction; `complete` says that none lacks between the two.
@@ -41,7 +41,7 @@ class Resumed:
     """How many older ones are open beside these."""
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> "Resumed":
+    def of(cls, said: dict[str, Any]) -> "ResumedSession":
         """What the service's answer says."""
         return cls(
             session=_session(said["session"]),

@@ -13,7 +13,7 @@ from pathlib import Path
 BESIDE = ("-wal", "-shm", ".reserve")
 
 
-class Traces:
+class NewFiles:
     """What is not there yet: to be noted before anything is made."""
 
     def __init__(

@@ -21,7 +21,7 @@ MAX_LOSSES = 3
 STOOD_STILL = "this process stood still in the middle of the write, and others could not wait for it"
 
 
-class Rescue:
+class WriteRetries:
     """Runs writes again for one lane; `settle` answers those that have come to their end."""
 
     def __init__(

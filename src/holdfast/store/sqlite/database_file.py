@@ -1,4 +1,4 @@
-"""The place of a SQLite store: the file that was opened must stay the one that others find by its name.
+"""The file of a SQLite store: the one that was opened must stay the one that others find by its name.
 
 A file that is moved, removed or replaced under an open connection goes on taking writes, and nobody opens it again by
 the store's name. So each commit looks who is at the path. A log whose database is gone is never taken for an empty
@@ -16,7 +16,7 @@ BESIDE = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database; the database is not whole without it."""
 
 
-class Place:
+class DatabaseFile:
     """A database's file as it was when it was opened."""
 
     def __init__(self, path: Path) -> None:

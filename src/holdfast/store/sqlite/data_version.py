@@ -10,7 +10,7 @@ from itertools import count
 import apsw
 
 
-class Versions:
+class DataVersion:
     """A connection that is asked for nothing else, opened when it is first needed."""
 
     def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
