@@ -7,6 +7,9 @@ STAMP := $(VENV)/.stamps
 
 PEERS := .venv-peers
 
+# Where this is set, each of the hundreds of processes that the tests and the proofs start compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup prove peers test test-long e2e check bench chaos serve clean
 
 help:            ## what there is
@@ -44,10 +47,10 @@ prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="-
 peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
 
 test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
-	@$(BIN)/python -m pytest -n 2 -m "not long and not e2e" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m "not long and not e2e" --durations 40 $(ARGS)
 
 test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
-	@$(BIN)/python -m pytest -n 2 -m long --timeout 900 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m long --timeout 900 --durations 40 $(ARGS)
 
 e2e: $(STAMP)/test $(PEERS)/.stamp  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
 	@scripts/programs-here

@@ -1,6 +1,7 @@
 """Every store test runs on both engines: a real SQLite file and a real PostgreSQL server."""
 
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,7 +13,12 @@ from holdfast.store import Store, open_store
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' files in memory where there is room: they kill processes, not machines. Say what was not run."""
+    """Keep the tests' files in memory where there is room: they kill processes, not machines. Say what was not run.
+
+    They start hundreds of processes, which must not compile every module anew, whatever is set for other programs.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     config.pluginmanager.register(not_run)
     if config.option.basetemp is None and in_memory() is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(in_memory()))
@@ -36,8 +42,8 @@ def sqlite_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> str:
-    """An empty database."""
-    return postgres.new_database()
+    """A store in a database of its own that nobody has opened yet."""
+    return postgres.new_store()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -46,6 +52,15 @@ def store_url(request: pytest.FixtureRequest) -> str:
     fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
     url: str = request.getfixturevalue(fixture)
     return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, sqlite_url: str) -> str:
+    """Where nothing is yet, on each engine in turn."""
+    if request.param == "sqlite":
+        return sqlite_url
+    server: Server = request.getfixturevalue("postgres")
+    return server.new_database()
 
 
 @pytest.fixture

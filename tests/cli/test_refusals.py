@@ -12,7 +12,10 @@ import pytest
 from tests.cli.command import fill, run, started
 from tests.gateway.process import PATIENCE, running
 
-from holdfast.cli.service import _locked
+from holdfast.cli.errors import GatewayRefusal
+from holdfast.cli.service import _locked, serving
+from holdfast.cli.target_options import Where
+from holdfast.core.problem import problem
 from holdfast.store.lock import StoreLock, lock_path
 
 
@@ -143,3 +146,22 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, command: list[st
         assert process.stderr is not None
         assert process.stderr.read() == ""
         process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("body", [b'{"message": "no upstream"}', b"[]", b"<html>", b'{"status": "bad", "code": 7}'])
+async def test_what_stands_before_a_gateway_refuses_in_its_own_words(body: bytes) -> None:
+    async def answer_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 502 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        writer.close()
+
+    async with await asyncio.start_server(answer_all, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with serving(Where(Path("none"), None, url, None)) as service:
+            with pytest.raises(GatewayRefusal, match="HTTP 502") as refused:
+                await service.call("GET", "/api/status")
+    assert (refused.value.is_missing, problem(refused.value)["status"], problem(refused.value)["code"]) == (
+        False,
+        502,
+        "internal",
+    )

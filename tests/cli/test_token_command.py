@@ -15,7 +15,7 @@ from tests.gateway.holders import bearer
 from tests.gateway.process import Running, running
 
 from holdfast.cli import main
-from holdfast.cli.errors import Refused
+from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.service import _client
 
 TOKEN = re.compile(r"hf_([a-z2-9]{10})_[\w-]{43}")
@@ -130,7 +130,7 @@ def test_a_command_sends_the_token_in_the_environment(data: Path, gateway: Runni
 
 async def test_a_feed_that_is_refused_says_why(gateway: Running) -> None:
     async with _client(gateway.url, gateway.url, token="wrong") as service:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(GatewayRefusal) as refused:
             await anext(service.follow(session="one"))
     assert refused.value.problem["code"] == "unauthorized"
 

@@ -180,15 +180,15 @@ def bring_to(url: str, version: int) -> None:
 
 @pytest.mark.parametrize("version", [2, 5, newest("sqlite") - 1])
 async def test_a_backup_of_an_older_version_is_brought_up_to_date(
-    store_url: str, tmp_path: Path, postgres: Server, version: int
+    empty_url: str, tmp_path: Path, postgres: Server, version: int
 ) -> None:
-    bring_to(store_url, version)
+    bring_to(empty_url, version)
     backup = tmp_path / "backup"
-    if engine_of(store_url) == "sqlite":
-        shutil.copy(store_url.removeprefix("sqlite:///"), backup)
+    if engine_of(empty_url) == "sqlite":
+        shutil.copy(empty_url.removeprefix("sqlite:///"), backup)
         target = f"sqlite:///{tmp_path}/restored.db"
     else:
-        postgres_backup.copy(lambda: connect(store_url), backup, lambda _done, _of: None)
+        postgres_backup.copy(lambda: connect(empty_url), backup, lambda _done, _of: None)
         target = postgres.new_database()
     async with await restore(backup, target) as store:
         assert await values(store, "turns") != []

@@ -1,71 +1,15 @@
 """Secrets are taken out of text, whatever they look like; what is none stays."""
 
 import pytest
+from tests.support.secret_cases import HARMLESS, OURS, SECRET, TELLING, is_hidden
 
 from holdfast.core.redact import redact, redact_fields
-
-SECRET = "s3cr3t-Zq9xW7vT5rP1"
-OURS = f"hf_abcdefghij_{SECRET}_43charactersinall"
-
-TELLING = [
-    f"postgresql://ada:{SECRET}@db.example/holdfast",
-    f"postgresql://ada:{SECRET}@with@ats@db.example/holdfast?x=1",
-    f"redis://:{SECRET}@localhost:6379/0",
-    f"could not connect to 'postgres://u:{SECRET}@h/d': no route",
-    f"https://u:{SECRET}@one.example/a and https://v:{SECRET}@two.example/b",
-    f"host=db user=ada password={SECRET} dbname=x",
-    f"password='{SECRET} with spaces' host=db",
-    f'{{"password": "{SECRET}", "user": "ada"}}',
-    f'{{"apiKey":"{SECRET}","model":"m"}}',
-    f"{{'api_key': '{SECRET}'}}",
-    f"Authorization: Bearer {SECRET}",
-    f"authorization: Basic {SECRET}==",
-    f"Proxy-Authorization=Bearer {SECRET}",
-    f"headers: [('authorization', 'Bearer {SECRET}')]",
-    f"{{b'authorization': b'Bearer {SECRET}'}}",
-    f"sent Bearer {SECRET} to the model",
-    f"Sec-WebSocket-Protocol: holdfast, bearer.{SECRET}",
-    f"Sec-WebSocket-Protocol: bearer.{OURS}",
-    f"Authorization: Bearer {OURS}",
-    f"HOLDFAST_TOKEN={OURS} holdfast sessions ls",
-    f"GET /ws?session=s&token={SECRET}&after=1",
-    f"the token {OURS} is not valid",
-    f"OPENAI_API_KEY={SECRET}",
-    f"x-api-key: {SECRET}",
-    f"client_secret={SECRET}",
-    f"Cookie: session={SECRET}; other={SECRET}",
-    f"set-cookie: a={SECRET}; Path=/",
-    f"key sk-{SECRET}",
-    f"key sk-ant-api03-{SECRET}",
-    f"key sk-proj-{SECRET}_x-y",
-    f"sk_live_{SECRET.replace('-', '')}",
-    f"ghp_{SECRET.replace('-', '')}",
-    f"github_pat_{SECRET.replace('-', '_')}",
-    f"xoxb-1-{SECRET}",
-    f"eyJhbGciOi.eyJzdWIi{SECRET}.{SECRET}",
-    f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n{SECRET}\n-----END RSA PRIVATE KEY-----",
-    f"-----BEGIN PRIVATE KEY-----\n{SECRET}",
-    f'{{\\"password\\": \\"{SECRET}\\"}}',
-]
-
-HARMLESS = [
-    "POST /api/actions/{session_id} 409",
-    "http://localhost:9000/api/sessions/user/ada@example.org",
-    "http://127.0.0.1:9000?user=ada@example.org",
-    "the store is short of room: only deletions go on",
-    "max_tokens: 500, tokens: 12",
-    "basic authentication is not offered, bearer authentication is",
-    "a lease's token bucket has 5 left",
-    "task-based, disk-full, ask-me-later",
-    "sqlite:////var/lib/holdfast/holdfast.db",
-    "",
-]
 
 
 @pytest.mark.parametrize("text", TELLING)
 def test_a_secret_is_taken_out(text: str) -> None:
-    for part in (SECRET, SECRET.replace("-", ""), SECRET.replace("-", "_")):
-        assert part not in redact(text)
+    assert is_hidden(redact(text))
+    assert "***" in redact(text)
 
 
 @pytest.mark.parametrize("text", TELLING)

@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.serve import Server
+from holdfast.gateway.serve import GatewayServer
 from holdfast.store import Store
 
 PATIENCE = 30.0
@@ -83,7 +83,7 @@ class Served:
     """A gateway in this process."""
 
     gateway: Gateway
-    server: Server
+    server: GatewayServer
     port: int
 
     @property
@@ -100,7 +100,7 @@ async def served(
     gateway = gateway or Gateway(store)
     ready = asyncio.Event()
     with listen("127.0.0.1", 0, deaf_ms=deaf_ms) as listener:
-        server = Server(
+        server = GatewayServer(
             create_app(store, gateway=gateway, **options), gateway, NoAgent(), ready.set, options.get("limits")
         )
         task = asyncio.create_task(server.serve([listener]))

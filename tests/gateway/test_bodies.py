@@ -14,7 +14,7 @@ from tests.gateway.test_problems import check
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.gateway.api.body import parse_actions
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol
 from holdfast.gateway.connections.unsent import Unsent
@@ -24,7 +24,7 @@ from holdfast.store.log.prepare import MAX_EVENTS
 
 async def test_all_bodies_together_fit_into_memory(store: Store) -> None:
     """Each one is small enough, but not with what the others have sent already."""
-    transport = httpx2.ASGITransport(create_app(store, limits=Limits(max_body=1000, max_bodies=1500)))
+    transport = httpx2.ASGITransport(create_app(store, limits=ConnectionLimits(max_body=1000, max_bodies=1500)))
     goes_on = asyncio.Event()
     halfway = asyncio.Event()
 
@@ -84,7 +84,7 @@ async def test_a_body_is_not_too_deep(client: httpx2.AsyncClient) -> None:
 
 
 async def test_a_body_that_the_gateway_itself_holds_up_is_not_slow() -> None:
-    limits = Limits(body_seconds=0.1, body_rate=1_000)
+    limits = ConnectionLimits(body_seconds=0.1, body_rate=1_000)
     taken = 0
 
     async def in_no_hurry(scope: Scope, receive: Receive, send: Send) -> None:

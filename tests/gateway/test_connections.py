@@ -16,7 +16,7 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 
 from holdfast.gateway.connections.guard import crowding
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 
 ROOM = 40
 UPGRADE = (
@@ -89,7 +89,7 @@ class Somebody:
 
 
 def test_one_address_gets_half_of_the_connections_unless_it_is_this_machine() -> None:
-    limits = Limits(max_connections=6)
+    limits = ConnectionLimits(max_connections=6)
 
     def room_for(address: str, *others: str) -> bool:
         everybody = [Somebody((each, 1)) for each in (address, *others)]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from holdfast.core.errors import Busy
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.store import Store
 
 
@@ -37,7 +37,7 @@ async def busy(_request: Request) -> Response:
 
 @pytest.fixture
 def app(store: Store) -> FastAPI:
-    app = create_app(store, limits=Limits(max_body=64 * 1024))
+    app = create_app(store, limits=ConnectionLimits(max_body=64 * 1024))
     app.router.routes += [Route("/failing", failing), Route("/busy", busy)]
     return app
 

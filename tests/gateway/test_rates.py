@@ -11,7 +11,7 @@ from tests.gateway.test_problems import check
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import TOKEN_RATE, Limits
+from holdfast.gateway.connections.limits import TOKEN_RATE, ConnectionLimits
 from holdfast.gateway.connections.rates import Rate, Rates, caller_key, network_of, too_many
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import Store
@@ -107,16 +107,16 @@ def test_a_caller_is_its_token_wherever_it_is() -> None:
 
 
 def test_the_rate_is_none_without_tokens_and_enough_with_them() -> None:
-    assert Limits().requests(tokens=False) is None
-    assert Limits().requests(tokens=True) == Rate(TOKEN_RATE, 1_000)
-    assert Limits(rate=0).requests(tokens=True) is None
-    assert Limits(rate=0.1).requests(tokens=False) == Rate(0.1, 1)
+    assert ConnectionLimits().requests(tokens=False) is None
+    assert ConnectionLimits().requests(tokens=True) == Rate(TOKEN_RATE, 1_000)
+    assert ConnectionLimits(rate=0).requests(tokens=True) is None
+    assert ConnectionLimits(rate=0.1).requests(tokens=False) == Rate(0.1, 1)
 
 
 @asynccontextmanager
 async def caller_at(store: Store, *addresses: str) -> AsyncIterator[list[httpx2.AsyncClient]]:
     """Clients at these addresses, of one gateway that allows two requests at once, and one in ten seconds."""
-    app = create_app(store, limits=Limits(rate=0.1))
+    app = create_app(store, limits=ConnectionLimits(rate=0.1))
     made = [
         httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app, client=(address, 1)), base_url="http://localhost", trust_env=False

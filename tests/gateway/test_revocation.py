@@ -20,7 +20,7 @@ from holdfast.core.errors import InvalidInput, StoreUnavailable
 from holdfast.gateway.access.admission import Admission, Asking
 from holdfast.gateway.access.authority import Everybody, TokenHolders
 from holdfast.gateway.access.scopes import Caller
-from holdfast.gateway.access.watch import Watch
+from holdfast.gateway.access.watch import TokenWatch
 from holdfast.gateway.errors import PublicBind
 from holdfast.store import Store
 
@@ -272,7 +272,7 @@ class Counted:
 
 async def test_one_look_serves_all_who_wait_on_a_token(store: Store) -> None:
     authority = Counted(TokenHolders(store, {"local": "x" * 40}))
-    watch = Watch(authority, look_seconds=0.01)
+    watch = TokenWatch(authority, look_seconds=0.01)
     token, text = await store.tokens.create("n", ["read"])
     caller = await authority.caller(text)
     waiting = [asyncio.create_task(watch.until_refused(caller)) for _ in range(50)]

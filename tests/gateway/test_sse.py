@@ -16,7 +16,7 @@ from tests.gateway.process import PATIENCE, Served, running, served
 from websockets.asyncio.client import connect
 
 from holdfast.gateway.access.authority import TokenHolders
-from holdfast.gateway.access.watch import Watch
+from holdfast.gateway.access.watch import TokenWatch
 from holdfast.gateway.gateway import Gateway
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.store import NewEvent, Store
@@ -239,7 +239,7 @@ async def test_a_revoked_token_ends_what_it_opened(store: Store) -> None:
     await note(store, "s", 1)
     token, text = await store.tokens.create("reader", ["read"])
     gateway = Gateway(store, authority=TokenHolders(store, {}))
-    gateway.watch = Watch(gateway.authority, look_seconds=0.02)
+    gateway.watch = TokenWatch(gateway.authority, look_seconds=0.02)
     bearer = f"Bearer {text}"
     async with served(store, gateway=gateway) as here:
         async with following(feed(here, "session=s"), Authorization=bearer) as stream:
@@ -259,7 +259,7 @@ async def test_a_revoked_token_ends_also_what_nobody_reads(store: Store) -> None
     await note(store, "s", 0)
     token, text = await store.tokens.create("reader", ["read"])
     gateway = Gateway(store, authority=TokenHolders(store, {}))
-    gateway.watch = Watch(gateway.authority, look_seconds=0.02)
+    gateway.watch = TokenWatch(gateway.authority, look_seconds=0.02)
     async with served(store, gateway=gateway) as here:
         with closing(socket.socket()) as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

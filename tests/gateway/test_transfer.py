@@ -23,7 +23,7 @@ from holdfast.core import Event
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.portable.lines import decode_event
 
@@ -285,7 +285,7 @@ async def test_an_upload_is_limited_and_leaves_no_file(sqlite_url: str, tmp_path
 
     async with await open_store(sqlite_url) as store, served(store) as here:
         here.gateway.data = folder
-        app = create_app(store, gateway=here.gateway, limits=Limits(max_archive=5_000_000))
+        app = create_app(store, gateway=here.gateway, limits=ConnectionLimits(max_archive=5_000_000))
         transport = httpx2.ASGITransport(app)
         async with Client(transport=transport, base_url="http://localhost", trust_env=False) as client:
             answer = await client.post("/api/import", content=endless())

@@ -21,7 +21,7 @@ from tests.support.attacked import attack_for
 from tests.support.deaf import begin, deaf, deaf_followers, rest
 from tests.support.memory import memory
 
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.unsent import PIECE
 from holdfast.store import NewEvent, Store
 
@@ -73,7 +73,7 @@ def test_followers_that_take_nothing_share_one_copy(path: str, tmp_path: Path) -
 async def test_who_takes_least_is_cut_and_goes_on_after_its_cursor(path: str, store: Store) -> None:
     await append(store, "slow", 10)
     await append(store, "later", 10)
-    limits = Limits(max_unsent=LARGE + MB, behind_seconds=0.2)
+    limits = ConnectionLimits(max_unsent=LARGE + MB, behind_seconds=0.2)
     async with served(store, limits=limits) as here:
         unsent = here.gateway.unsent
         with closing(await asyncio.to_thread(deaf, url(here), path.format("slow", 1))) as slow:
@@ -162,7 +162,7 @@ async def test_a_feed_that_stops_in_the_midst_of_an_event_breaks(store: Store) -
 
 async def test_an_answer_that_there_is_no_room_for_is_refused_and_the_next_is_not(store: Store) -> None:
     await append(store, "s")
-    async with served(store, limits=Limits(max_unsent=LARGE + MB, behind_seconds=PATIENCE)) as here:
+    async with served(store, limits=ConnectionLimits(max_unsent=LARGE + MB, behind_seconds=PATIENCE)) as here:
         with closing(await asyncio.to_thread(deaf, url(here), "/api/actions/s")):
             await until(lambda: here.gateway.unsent.size >= LARGE)
             for path in ("/api/actions/s", "/api/sessions/s"):

@@ -36,14 +36,14 @@ def main(data: str, limits: str, parser: str) -> None:
         sys.modules["httptools"] = None  # type: ignore[assignment]
 
     from holdfast.gateway.agent import Model
-    from holdfast.gateway.connections.limits import Limits
-    from holdfast.gateway.serve import Options, Started, serve
+    from holdfast.gateway.connections.limits import ConnectionLimits
+    from holdfast.gateway.serve import Options, StartReport, serve
 
-    def announce(started: Started) -> None:
+    def announce(started: StartReport) -> None:
         sys.stdout.write(f"{started.url}\n")
         sys.stdout.flush()
 
-    options = Options("127.0.0.1", 0, Path(data), None, Model(), limits=Limits(**json.loads(limits)))
+    options = Options("127.0.0.1", 0, Path(data), None, Model(), limits=ConnectionLimits(**json.loads(limits)))
     serve(options, announce)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from holdfast.models import Message, Role
-from holdfast.models.simulator import Answer, answer
+from holdfast.models.simulator import SimulatorAnswer, answer
 
 
 def user(text: str) -> Message:
     return Message(Role.USER, text)
 
 
-def said(*texts: str) -> Answer:
+def said(*texts: str) -> SimulatorAnswer:
     """The answer after the user said these, with an assistant's word between them."""
     messages = []
     for text in texts:

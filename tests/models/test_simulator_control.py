@@ -13,9 +13,8 @@ import openai
 import pytest
 from tests.models.simulators import Simulated, simulated
 
-from holdfast.models.simulator.app import Settings, create_app
-from holdfast.models.simulator.faults import Fault
-from holdfast.models.simulator.script import read
+from holdfast.models.simulator.app import SimulatorSettings, create_app
+from holdfast.models.simulator.control import Fault, read_script
 
 TURN: Any = [{"role": "user", "content": "Count to 40."}]
 APIS = ["chat", "responses", "messages"]
@@ -197,10 +196,12 @@ def test_options_set_what_the_first_requests_meet(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(("path", "body"), BODIES.items())
 @pytest.mark.parametrize(
-    "settings", [Settings(latency=600), Settings(faults=[Fault("slow", seconds=600)])], ids=["latency", "slow"]
+    "settings",
+    [SimulatorSettings(latency=600), SimulatorSettings(faults=[Fault("slow", seconds=600)])],
+    ids=["latency", "slow"],
 )
 async def test_an_answer_that_is_to_be_late_is(
-    settings: Settings, path: str, body: dict[str, Any], stream: bool
+    settings: SimulatorSettings, path: str, body: dict[str, Any], stream: bool
 ) -> None:
     stopping = asyncio.Event()
     transport = httpx2.ASGITransport(app=create_app(stopping, settings=settings))
@@ -214,10 +215,10 @@ async def test_an_answer_that_is_to_be_late_is(
 
 
 async def test_a_script_is_given_in_order_over_every_api() -> None:
-    lines = read(
+    lines = read_script(
         b'["one", {"content": "two", "toolCalls": [{"name": "look", "arguments": {"at": 1}}]}, {"content": "three"}]'
     )
-    transport = httpx2.ASGITransport(app=create_app(settings=Settings(script=lines)))
+    transport = httpx2.ASGITransport(app=create_app(settings=SimulatorSettings(script=lines)))
     async with httpx2.AsyncClient(transport=transport, base_url="http://sim") as client:
         first = (await client.post("/v1/responses", json={"model": "m", "input": "x"})).json()
         second = (await client.post("/v1/messages", json={"model": "m", "max_tokens": 1, "messages": TURN})).json()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.models import Message, Role, Tool, ToolCall
-from holdfast.models.simulator import Answer, answer
+from holdfast.models.simulator import SimulatorAnswer, answer
 
 TELL = "Please use the memory tool to remember: my favorite color is blue."
 ASK = "Use the memory tool to recall my favorite color, then tell me what it is."
@@ -105,7 +105,7 @@ def test_a_plain_question_asks_no_tool() -> None:
     assert (given.response.content, given.response.tool_calls) == ("I do not know your favorite color.", [])
 
 
-def recalled(result: str, *before: Message, offered: Tool = RECALL) -> Answer:
+def recalled(result: str, *before: Message, offered: Tool = RECALL) -> SimulatorAnswer:
     """The answer after the memory tool brought this back."""
     prompt = [*before, user(ASK)]
     (call,) = answer(prompt, [offered]).response.tool_calls

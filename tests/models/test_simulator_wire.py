@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from holdfast.core.errors import NotFound, TooLarge
 from holdfast.models.simulator.app import create_app
-from holdfast.models.simulator.uploads import MOST_BYTES, MOST_FILES, Uploads
+from holdfast.models.simulator.catalogue import MOST_BYTES, MOST_FILES, Uploads
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulator.md"
 

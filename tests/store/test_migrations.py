@@ -166,11 +166,11 @@ def contents(url: str) -> dict[str, list[Any]]:
         }
 
 
-async def test_a_store_of_the_first_schema_is_brought_up_to_date_with_everything_in_it(store_url: str) -> None:
-    make_first_store(store_url)
+async def test_a_store_of_the_first_schema_is_brought_up_to_date_with_everything_in_it(empty_url: str) -> None:
+    make_first_store(empty_url)
     with pytest.raises(SchemaUnknown):
-        await open_store(store_url, read_only=True)
-    async with await open_store(store_url) as store:
+        await open_store(empty_url, read_only=True)
+    async with await open_store(empty_url) as store:
         assert store.store_id == STORE_ID, "cursors that were given out before no longer fit"
         described = await store.sessions.get("described")
         assert (described.user_id, described.agent, described.status) == ("ada", "researcher", "active")
@@ -198,25 +198,25 @@ async def test_a_store_of_the_first_schema_is_brought_up_to_date_with_everything
         await assert_verified(store, "described", "with-state", "turns", "empty")
         await assert_verified(store.for_tenant("other"), "described")
         assert await store.verification.files() == []
-    with database(store_url) as run:
-        assert run("SELECT value FROM schema_meta WHERE key = 'version'") == [(str(newest(engine_of(store_url))),)]
+    with database(empty_url) as run:
+        assert run("SELECT value FROM schema_meta WHERE key = 'version'") == [(str(newest(engine_of(empty_url))),)]
 
 
-async def test_opening_it_again_changes_nothing(store_url: str) -> None:
-    make_first_store(store_url)
-    async with await open_store(store_url) as store:
+async def test_opening_it_again_changes_nothing(empty_url: str) -> None:
+    make_first_store(empty_url)
+    async with await open_store(empty_url) as store:
         await store.search.find("anything")  # brings the index up to date, which is a chore otherwise
-    before = contents(store_url)
-    async with await open_store(store_url) as store:
+    before = contents(empty_url)
+    async with await open_store(empty_url) as store:
         assert (await store.sessions.get("described")).tags == ("red", 'q"\\')
-    assert contents(store_url) == before
-    async with await open_store(store_url, read_only=True) as store:
+    assert contents(empty_url) == before
+    async with await open_store(empty_url, read_only=True) as store:
         await assert_verified(store, "described")
 
 
-async def test_a_store_that_was_brought_up_to_date_goes_on(store_url: str) -> None:
-    make_first_store(store_url)
-    async with await open_store(store_url) as store:
+async def test_a_store_that_was_brought_up_to_date_goes_on(empty_url: str) -> None:
+    make_first_store(empty_url)
+    async with await open_store(empty_url) as store:
         again = await store.append("described", [NewEvent("note", {"text": "ünïcode", "n": 1}, idempotency_key="k1")])
         assert (again.seqs, again.replayed) == ((3,), 1)
         created: dict[str, Any] = {"agent": "researcher", "user_id": "ada", "initial": {}}

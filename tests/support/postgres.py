@@ -1,4 +1,8 @@
-"""A real PostgreSQL server from a wheel, and a fresh database for whoever asks."""
+"""A real PostgreSQL server from a wheel, and a fresh database or a fresh store for whoever asks.
+
+A fresh store is a copy of a database that has been migrated once and never opened: it has no id and no epoch yet, so
+that the first to open it draws both, as for an empty database, and no two stores are taken for one.
+"""
 
 import os
 import shutil
@@ -12,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from holdfast.store.migrations import migrate
+from holdfast.store.postgres.transaction import PostgresTx
 
 
 @dataclass(slots=True)
@@ -20,12 +28,26 @@ class Server:
 
     uri: str
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    template: str | None = None
 
     def new_database(self) -> str:
         """The URL of an empty database."""
+        return self._create("template1")
+
+    def new_store(self) -> str:
+        """The URL of a store that nobody has opened."""
+        if self.template is None:
+            url = self._create("template1")
+            with psycopg.connect(url, cursor_factory=psycopg.RawCursor) as connection:
+                migrate(PostgresTx(connection), "postgres")
+                connection.execute("DELETE FROM schema_meta WHERE key = 'store_id'")
+            self.template = conninfo_to_dict(url)["dbname"]
+        return self._create(self.template)
+
+    def _create(self, template: str) -> str:
         name = f"t{os.getpid()}_{next(self.numbers)}"
         with psycopg.connect(self.uri, autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
         return self.uri.replace("/postgres?", f"/{name}?")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.protocols import live_protocol
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import Store
@@ -46,7 +46,7 @@ async def serving_on(store: Store, socket: Path, data: Path | None) -> AsyncIter
         log_config=None,
         access_log=False,
         lifespan="off",
-        ws=live_protocol(Limits(), gateway.unsent),
+        ws=live_protocol(ConnectionLimits(), gateway.unsent),
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=5,
     )

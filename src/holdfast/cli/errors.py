@@ -23,17 +23,17 @@ CANNOT = 2
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Refused(HoldfastError):
+class GatewayRefusal(HoldfastError):
     """A gateway's own refusal, as it came."""
 
     def __init__(self, refusal: dict[str, Any]) -> None:
         super().__init__(str(refusal.get("detail", "the gateway refused")), hint=refusal.get("hint"))
-        self.problem = refusal
+        self.problem: dict[str, Any] = refusal
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no such thing, or no longer."""
-        return problem_of(self)["status"] in {404, 410}
+        return self.problem["status"] in {404, 410}
 
 
 class UnusableFile(HoldfastError):
@@ -42,11 +42,6 @@ class UnusableFile(HoldfastError):
     code = "unusable_file"
     status = 400
     hint = "see whether it is there, whether you may read or write it, and whether its disk has room"
-
-
-def problem_of(error: HoldfastError) -> dict[str, Any]:
-    """The problem object of an error, also of one that came from a gateway."""
-    return error.problem if isinstance(error, Refused) else problem(error)
 
 
 def says_errors(command: Command) -> Command:
@@ -73,7 +68,7 @@ def asks(command: Command) -> Command:
     def run(*args: Any, **options: Any) -> Any:
         try:
             return command(*args, **options)
-        except Refused as refused:
+        except GatewayRefusal as refused:
             if not refused.is_missing:
                 raise
             refused.hint = refused.hint or "`holdfast sessions ls` lists the sessions that there are"
@@ -100,5 +95,5 @@ def _end(error: HoldfastError, *, in_json: bool, code: int = CANNOT) -> NoReturn
     say(error)
     if in_json:
         with suppress(OSError):  # it may be stdout that cannot be written
-            as_json(problem_of(error))
+            as_json(problem(error))
     sys.exit(code)

@@ -11,7 +11,7 @@ from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
 
 if TYPE_CHECKING:
-    from holdfast.gateway.serve import Options, Started
+    from holdfast.gateway.serve import Options, StartReport
 
 RARELY = 10_000
 """New objects after which the collector looks: what a request leaves is freed without it."""
@@ -187,7 +187,7 @@ def serve(as_json: bool, **given: Any) -> None:
     from holdfast.gateway.operations.logs import warn_people
     from holdfast.gateway.serve import serve as run
 
-    def announce(started: "Started") -> None:
+    def announce(started: "StartReport") -> None:
         gc.freeze()
         gc.set_threshold(RARELY)
         gc.enable()
@@ -201,7 +201,7 @@ def _options(given: dict[str, Any]) -> "Options":
     """What was given on the command line and in the environment, each area's own."""
     from holdfast.gateway.access.admission import Admission, Asking
     from holdfast.gateway.agent import DEFAULT_MODELS, Model
-    from holdfast.gateway.connections.limits import Limits
+    from holdfast.gateway.connections.limits import ConnectionLimits
     from holdfast.gateway.serve import Options
 
     return Options(
@@ -211,7 +211,7 @@ def _options(given: dict[str, Any]) -> "Options":
         given["store"],
         Model(given["model_url"], given["model"] or DEFAULT_MODELS[given["model_api"]], given["model_api"]),
         admission=Admission(Asking(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
-        limits=Limits(
+        limits=ConnectionLimits(
             max_state=given["max_state"],
             max_connections=given["max_connections"],
             max_unsent=given["max_unsent"],
@@ -228,7 +228,7 @@ def _options(given: dict[str, Any]) -> "Options":
     )
 
 
-def _json(started: "Started") -> None:
+def _json(started: "StartReport") -> None:
     click.echo(
         strict_json.dump(
             {
@@ -244,7 +244,7 @@ def _json(started: "Started") -> None:
     )
 
 
-def _words(started: "Started") -> None:
+def _words(started: "StartReport") -> None:
     for name, text in (
         ("url", started.url),
         ("store", f"{started.store} ({started.engine})"),

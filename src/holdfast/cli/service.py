@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from holdfast.cli.errors import Refused
+from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.target_options import Where
-from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreInUse, StoreUnavailable
+from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
 
@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
 
 
-class Service:
+class GatewayClient:
     """A client of the API; every error is a HoldfastError."""
 
     def __init__(self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None) -> None:
@@ -128,9 +128,10 @@ class Service:
         except ConnectionClosed as end:
             code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd else (1006, "the connection broke")
             if code == REFUSED + HistoryChanged.status:
-                raise Refused(problem(HistoryChanged(reason))) from None
+                raise GatewayRefusal(problem(HistoryChanged(reason))) from None
             if code >= REFUSED:
-                raise Refused({"detail": reason, "status": code - REFUSED}) from None
+                refusal = {"detail": reason, "status": code - REFUSED, "code": HoldfastError.code}
+                raise GatewayRefusal(refusal) from None
             raise StoreUnavailable(f"the feed ended: {reason or code}") from None
         except InvalidStatus as refused:
             _refuse(refused.response.status_code, bytes(refused.response.body or b""))
@@ -154,7 +155,7 @@ class Service:
 
 
 @contextlib.asynccontextmanager
-async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[Service]:
+async def serving(where: Where, *, writes: bool = False, creates: bool = False) -> AsyncIterator[GatewayClient]:
     """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
     if where.url is not None:
         async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
@@ -207,7 +208,7 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[Service]:
+async def _own(where: Where, claim: "Claim | None", *, writes: bool) -> AsyncIterator[GatewayClient]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.embedded_gateway import private_folder, serving_on
     from holdfast.store import DEFAULT_TENANT, open_store
@@ -233,7 +234,7 @@ async def _client(
     *,
     tenant: str | None = None,
     token: str | None = None,
-) -> AsyncIterator[Service]:
+) -> AsyncIterator[GatewayClient]:
     import httpx2
 
     try:
@@ -249,7 +250,7 @@ async def _client(
     async with httpx2.AsyncClient(
         base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False, headers=headers
     ) as http:
-        yield Service(http, name, socket)
+        yield GatewayClient(http, name, socket)
 
 
 def _own_token() -> str | None:
@@ -282,11 +283,11 @@ def _refuse(status: int, content: bytes) -> None:
     if status < 400:
         return
     try:
-        problem = json.loads(content)
-        assert isinstance(problem, dict)
-    except (ValueError, AssertionError):
-        problem = {"detail": f"HTTP {status}", "status": status}
-    raise Refused(problem)
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    ours = isinstance(found, dict) and isinstance(found.get("code"), str) and found.get("status") == status
+    raise GatewayRefusal(found if ours else {"detail": f"HTTP {status}", "status": status, "code": HoldfastError.code})
 
 
 def run(command: Any) -> Any:

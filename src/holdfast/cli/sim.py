@@ -16,7 +16,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.terminal.text import one_line
 
 if TYPE_CHECKING:
-    from holdfast.models.simulator.app import Settings
+    from holdfast.models.simulator.app import SimulatorSettings
 
 SECONDS = click.FloatRange(0, 600)
 SECONDS_TO_FINISH = 1
@@ -90,17 +90,18 @@ def sim(
         _serve(listener, settings)
 
 
-def _settings(latency: float, chunk_delay: float, script: Path | None, fault_options: tuple[str, ...]) -> "Settings":
-    from holdfast.models.simulator import faults
-    from holdfast.models.simulator import script as scripts
-    from holdfast.models.simulator.app import Settings
+def _settings(
+    latency: float, chunk_delay: float, script: Path | None, fault_options: tuple[str, ...]
+) -> "SimulatorSettings":
+    from holdfast.models.simulator import control
+    from holdfast.models.simulator.app import SimulatorSettings
 
     try:
-        return Settings(
+        return SimulatorSettings(
             latency=latency,
             chunk_delay=chunk_delay,
-            script=scripts.read(script.read_bytes()) if script else None,
-            faults=[faults.from_option(option) for option in fault_options],
+            script=control.read_script(script.read_bytes()) if script else None,
+            faults=[control.fault_from_option(option) for option in fault_options],
         )
     except InvalidInput as error:
         raise click.ClickException(f"{error.message}; {error.hint}" if error.hint else error.message) from None
@@ -115,7 +116,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise click.ClickException(f"cannot listen on {one_line(host)} port {port}: {why}") from None
 
 
-def _serve(listener: socket.socket, settings: "Settings") -> None:
+def _serve(listener: socket.socket, settings: "SimulatorSettings") -> None:
     import uvicorn
 
     from holdfast.models.simulator.app import create_app

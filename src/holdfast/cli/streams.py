@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 
-class Sink(FileIO):
+class SteadyFile(FileIO):
     """A file that is written to for as long as it can be; what comes later is dropped, and `error` says why."""
 
     error: OSError | None = None
@@ -32,7 +32,7 @@ def unprinted() -> str:
     """Why something that somebody waits for did not get to stdout; empty if it did, and if nobody reads any more."""
     sys.stdout.flush()
     sink = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    error = sink.error if isinstance(sink, Sink) else None
+    error = sink.error if isinstance(sink, SteadyFile) else None
     return "" if error is None or error.errno == errno.EPIPE else error.strerror or str(error)
 
 
@@ -44,7 +44,7 @@ def _steady(stream: TextIO | None) -> TextIO:
         return stream
     stream.reconfigure(errors="replace")
     try:
-        sink = Sink(stream.fileno(), "wb", closefd=False)
+        sink = SteadyFile(stream.fileno(), "wb", closefd=False)
     except OSError:
         return stream
     return TextIOWrapper(

@@ -2,9 +2,12 @@
 
 A HoldfastError is a refusal or a failure that we foresaw: its message says what happened, its hint what to do,
 and its details (plain JSON values) what a program needs to go on. Anything else that is raised is a defect of ours.
+Messages often repeat what came from elsewhere, so no secret stays in one; hints are our own words.
 """
 
 from typing import Any, ClassVar
+
+from holdfast.core.redact import redact
 
 
 class HoldfastError(Exception):
@@ -13,17 +16,19 @@ class HoldfastError(Exception):
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
     hint: str | None = None
+    problem: dict[str, Any] | None = None
+    """The problem object of another service's refusal, as it came."""
 
     def __init__(self, message: str, *, hint: str | None = None, **details: Any) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = redact(message)
+        super().__init__(self.message)
         if hint is not None:
             self.hint = hint
         self.details = details
 
     def after(self, done: str, **details: Any) -> None:
         """Say what was done before the error came, and stays done."""
-        self.message = f"{self.message}; {done} before that"
+        self.message = redact(f"{self.message}; {done} before that")
         self.args = (self.message,)
         self.details |= details
 

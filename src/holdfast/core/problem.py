@@ -1,20 +1,24 @@
 """An error as the one JSON object that every failing answer is: RFC 9457, with our code and hint.
 
 The details of an error are members beside the standard ones, which win where names are the same. What an event says
-is its `details` here, as on the routes of actions.
+is its `details` here, as on the routes of actions. No secret stays in what a problem says; what it carries for a
+program, such as the events that a writer missed, is as it was stored.
 """
 
 from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StaleWriter
+from holdfast.core.redact import redact
 
 MEDIA_TYPE = "application/problem+json"
 
 
 def problem(error: HoldfastError) -> dict[str, Any]:
-    """The problem object of an error."""
-    found = {camel(name): value for name, value in error.details.items()}
+    """The problem object of an error; of another service's refusal, the one that came."""
+    if error.problem is not None:
+        return error.problem
+    found = {camel(name): redact(value) if isinstance(value, str) else value for name, value in error.details.items()}
     if isinstance(error, StaleWriter):
         found["missed"] = [_entry(missed) for missed in error.details.get("missed", ())]
     found |= {

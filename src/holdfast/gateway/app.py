@@ -25,7 +25,7 @@ from holdfast.gateway.agent import Agent
 from holdfast.gateway.api import openapi
 from holdfast.gateway.api.docs import Docs
 from holdfast.gateway.connections.headers import SecurityHeaders
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.rates import RateLimit, Rates
 from holdfast.gateway.errors import NoRoute, Unexpected, WrongMethod
 from holdfast.gateway.gateway import Gateway
@@ -68,14 +68,14 @@ def create_app(
     hosts: Iterable[str] = (),
     origins: Iterable[str] = (),
     agent: Agent | None = None,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
     logs: Logs | None = None,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> FastAPI:
     """The application; `hosts` are served beside the loopback names, pages of `origins` beside its own, and the
     `agent`, if there is one."""
     gateway = gateway or Gateway(store)
-    limits = limits or Limits()
+    limits = limits or ConnectionLimits()
     rate = limits.requests(tokens=gateway.authority.asks)
     operations = Actions().operations()
     busy = [operation.route() for operation in operations]

@@ -33,7 +33,7 @@ class PublicBind(InvalidInput):
     hint = "make a token first: holdfast token create NAME --scope operator; or use --host 127.0.0.1"
 
 
-class CannotListen(HoldfastError):
+class CannotBind(HoldfastError):
     """The address cannot be listened on."""
 
     code = "cannot_listen"

@@ -15,7 +15,7 @@ from holdfast import __version__
 from holdfast.core.errors import Closing
 from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
-from holdfast.gateway.access.watch import Watch
+from holdfast.gateway.access.watch import TokenWatch
 from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.connections.unsent import Unsent
 from holdfast.gateway.operations.logs import LogWriter
@@ -48,7 +48,7 @@ class Gateway:
         self.store = store
         self.data = data
         self.authority = authority or Everybody(store.tenant)
-        self.watch = Watch(self.authority)
+        self.watch = TokenWatch(self.authority)
         self.cache = Cache()
         self.store_of = lru_cache(maxsize=MOST_TENANTS)(self._store_of)
         self.stopping = asyncio.Event()

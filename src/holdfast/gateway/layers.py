@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, TooLarge
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import NoRoom
 from holdfast.gateway.errors import Unexpected
 from holdfast.http.answers import problem_answer
@@ -82,7 +82,11 @@ class BodyLimit:
     share a total. Paths that take files have limits of their own, and some keep their bodies `on_disk`."""
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, on_disk: Mapping[str, int], larger: Mapping[str, int] | None = None
+        self,
+        app: ASGIApp,
+        limits: ConnectionLimits,
+        on_disk: Mapping[str, int],
+        larger: Mapping[str, int] | None = None,
     ) -> None:
         self._app = app
         self._limit = limits.max_body

@@ -26,7 +26,7 @@ from holdfast.core.clock import SystemClock, to_iso
 from holdfast.gateway.access.admission import Admission
 from holdfast.gateway.agent import AGENT, Model, Stoppable, start_agent
 from holdfast.gateway.app import create_app
-from holdfast.gateway.connections.limits import Limits, make_room
+from holdfast.gateway.connections.limits import ConnectionLimits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
 from holdfast.gateway.connections.unsent import Unsent
@@ -66,7 +66,7 @@ class Options:
     store: str | None
     model: Model
     admission: Admission = field(default_factory=Admission)
-    limits: Limits = field(default_factory=Limits)
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     logs: Logs = field(default_factory=Logs)
     timers: Timers = field(default_factory=Timers)
     url: str | None = None
@@ -104,7 +104,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartReport:
     """What a gateway says once it serves."""
 
     url: str
@@ -116,7 +116,7 @@ class Started:
     asks_for_token: bool
 
 
-def serve(options: Options, announce: Callable[[Started], None]) -> None:
+def serve(options: Options, announce: Callable[[StartReport], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT; a HoldfastError if it cannot start."""
     database = sqlite_path(options.store_url)
     if is_public(options.host):
@@ -127,7 +127,7 @@ def serve(options: Options, announce: Callable[[Started], None]) -> None:
     folders = (options.data, options.workspace)
     new_files = NewFiles(options.lock_path, database=database, folders=folders, logs=options.log_folder)
 
-    def served(started: Started) -> None:
+    def served(started: StartReport) -> None:
         new_files.kept = True
         announce(started)
 
@@ -147,7 +147,7 @@ async def _serve(
     lock: StoreLock,
     listener: socket.socket,
     log_writer: LogWriter,
-    announce: Callable[[Started], None],
+    announce: Callable[[StartReport], None],
 ) -> None:
     local = secrets.token_urlsafe()
     url = url_of(options.host, listener)
@@ -196,7 +196,7 @@ async def _serve(
         )
         engine = f"{store.engine.name} {store.engine.version}"
         described = (url, store.engine.url, engine, __version__, options.model.described)
-        started = Started(*described, os.getpid(), authority.asks)
+        started = StartReport(*described, os.getpid(), authority.asks)
 
         def say() -> None:
             about = {"address": url, "store": store.engine.url, "engine": engine, "version": __version__}
@@ -204,7 +204,7 @@ async def _serve(
             announce(started)
 
         last_resort = asyncio.create_task(let_go(gateway))
-        await Server(app, gateway, agent, say, options.limits, options.drain_seconds).serve([listener])
+        await GatewayServer(app, gateway, agent, say, options.limits, options.drain_seconds).serve([listener])
         log.info("the gateway stops")
     last_resort.cancel()
 
@@ -217,7 +217,7 @@ async def let_go(gateway: Gateway) -> None:
     gateway.store.let_go()
 
 
-class Server(uvicorn.Server):
+class GatewayServer(uvicorn.Server):
     """uvicorn, stopping in our order."""
 
     def __init__(
@@ -226,10 +226,10 @@ class Server(uvicorn.Server):
         gateway: Gateway,
         agent: Stoppable,
         announce: Callable[[], None],
-        limits: Limits | None = None,
+        limits: ConnectionLimits | None = None,
         drain_seconds: float = 0,
     ) -> None:
-        limits = limits or Limits()
+        limits = limits or ConnectionLimits()
         unsent = gateway.unsent = Unsent(limits.max_unsent, behind_seconds=limits.behind_seconds)
         super().__init__(
             uvicorn.Config(

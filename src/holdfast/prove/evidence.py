@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.core import Clock, strict_json
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import InvalidInput
-from holdfast.prove.redact import mask
+from holdfast.core.redact import redact_value
 
 MAX_BODY = 20_000
 
@@ -42,7 +42,7 @@ class Evidence:
         """Append one event to the ordered history of the run."""
         self._count += 1
         head = {"n": self._count, "at": round(self.elapsed, 4), "proof": proof, "step": step, "event": event}
-        written = mask({**head, **details})
+        written = redact_value({**head, **details})
         self._events.write(strict_json.encode(written) + b"\n")
         self._events.flush()
         for listener in self._listeners:

@@ -10,7 +10,7 @@ leash is gone.
 On Linux nothing gets away: what the command leaves behind, daemons in sessions of their own included, becomes the
 leash's child. Elsewhere only the process group is found. A fork of the holder has the holder's end too, and does not
 matter: the holder shuts the socket down, and on Linux the leash sees that the holder itself is gone. Nothing but the
-standard library can be imported, and `redact`, which needs nothing else.
+standard library can be imported, and core's `redact`, which needs nothing else.
 """
 
 import ctypes
@@ -25,6 +25,7 @@ from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+REDACTOR = os.path.join(os.path.dirname(__file__), os.pardir, "core", "redact.py")  # noqa: PTH118, PTH120
 SWEEP_SECONDS = 5.0
 SWEEP_EVERY_SECONDS = 0.002
 
@@ -151,7 +152,7 @@ def main(holder: int, log: str, command: list[str]) -> None:
         leash.reap()
     leash.sweep()
     if log != "-":
-        runpy.run_path(os.path.join(os.path.dirname(__file__), "redact.py"))["hide_secrets_in"](log)  # noqa: PTH118, PTH120
+        runpy.run_path(REDACTOR)["redact_file"](log)
     end_as(leash.status)
 
 

@@ -25,7 +25,7 @@ from holdfast.store.memory.memory_rows import Memory
 from holdfast.store.new_files import NewFiles
 from holdfast.store.sessions.children import AgentPatch, ChildrenPatch, GoalPatch, digest_of
 from holdfast.store.sessions.resume import DEFAULT_TAIL, MAX_TAIL
-from holdfast.store.sessions.sessions import MAX_PAGE, STATUSES, Filter
+from holdfast.store.sessions.sessions import MAX_PAGE, Filter
 from holdfast.store.sessions.snapshot import SessionSnapshot, StoreSnapshot
 from holdfast.store.sessions.state_document import EMPTY_STATE, StateDocument
 from holdfast.store.store import DEFAULT_TENANT, Store, open_store, shrink_store
@@ -45,7 +45,6 @@ __all__ = [
     "MAX_TAIL",
     "MEDIA_TYPE",
     "PAGE_BYTES",
-    "STATUSES",
     "AgentPatch",
     "Appended",
     "Archived",

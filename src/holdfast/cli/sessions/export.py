@@ -75,10 +75,18 @@ async def _archive(where: Where, session_ids: tuple[str, ...], path: Path) -> di
 async def _files(
     where: Where, session_ids: tuple[str, ...], path: Path, *, follow: bool, one_file: bool
 ) -> dict[str, Any]:
-    from holdfast.cli.files import export_files, follow_files
+    from holdfast.cli.gateway_sessions import GatewaySessions
+    from holdfast.store.transfer import export_folders
 
     async with serving(where) as service:
+        sessions = GatewaySessions(service)
         with ProgressLine() as progress:
+
+            def tell(sessions: int, events: int) -> None:
+                progress(f"{output.number(sessions, 'session')}, {output.number(events, 'event')} written")
+
             if follow:
-                await follow_files(service, path, session_ids, progress, one_file=one_file)
-            return await export_files(service, path, session_ids, progress, one_file=one_file)
+                async for events in sessions.follow(path, session_ids, tell, one_file=one_file):
+                    progress(f"following: {output.number(events, 'event')} written")
+            done = await export_folders(sessions, path, session_ids, tell, one_file=one_file)
+    return {"path": str(path), **done._asdict()}

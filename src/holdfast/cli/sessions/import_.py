@@ -5,6 +5,7 @@ import contextlib
 import json
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import CANNOT, says_errors
-from holdfast.cli.service import Service, run, serving
+from holdfast.cli.service import GatewayClient, run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
@@ -69,7 +70,7 @@ async def _archive(where: Where, path: Path) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _counting(service: Service, progress: ProgressLine) -> AsyncIterator[None]:
+async def _counting(service: GatewayClient, progress: ProgressLine) -> AsyncIterator[None]:
     """Meanwhile, tell whoever looks how many sessions have arrived."""
 
     async def count() -> None:
@@ -90,18 +91,35 @@ async def _counting(service: Service, progress: ProgressLine) -> AsyncIterator[N
 
 
 async def _files(where: Where, path: Path) -> Any:
-    from holdfast.cli.import_files import import_files
+    from holdfast.cli.gateway_sessions import GatewaySessions
+    from holdfast.store.transfer import import_folders
 
     async with serving(where, writes=True, creates=True) as service:
         with ProgressLine() as progress:
-            return await import_files(service, path, where.data / "imports", progress)
+
+            def tell(number: int, of: int) -> None:
+                progress(f"{number:,} of {of:,} sessions imported")
+
+            done = await import_folders(GatewaySessions(service), path, where.data / "imports", tell)
+    return {
+        "sessions": done.sessions,
+        "thereBefore": done.there_before,
+        "events": done.events,
+        "skipped": [each._asdict() for each in done.skipped],
+        "refused": [
+            {name: value for name, value in asdict(each).items() if value is not None} for each in done.refused
+        ],
+        "kept": str(done.record),
+    }
 
 
 async def _undo(where: Where, path: Path) -> Any:
-    from holdfast.cli.import_files import undo
+    from holdfast.cli.gateway_sessions import GatewaySessions
+    from holdfast.store.transfer import take_back
 
     async with serving(where, writes=True) as service:
-        return await undo(service, path)
+        done = await take_back(GatewaySessions(service), path)
+    return {"deleted": done.sessions, "events": done.events}
 
 
 def _show(done: dict[str, Any]) -> None:

@@ -7,11 +7,12 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.asking import confirm
-from holdfast.cli.errors import problem_of, says_errors
+from holdfast.cli.errors import says_errors
 from holdfast.cli.option_types import AGE, SIZE
-from holdfast.cli.service import Service, at, run, serving
+from holdfast.cli.service import GatewayClient, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError, SystemClock
+from holdfast.core.problem import problem
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
 
@@ -93,7 +94,7 @@ async def _named(
     sessions = [each["session"] for each in found]
     if as_json:
         doomed = [{"sessionId": each["sessionId"], "held": each["held"]} for each in sessions]
-        output.as_json({"doomed": doomed, "deleted": done, "failed": [problem_of(error) for error in failed]})
+        output.as_json({"doomed": doomed, "deleted": done, "failed": [problem(error) for error in failed]})
     elif dry_run:
         for each in sessions:
             click.echo(f"{one_line(each['sessionId'])}: {'is under legal hold and stays' if each['held'] else WOULD}")
@@ -105,7 +106,7 @@ async def _named(
 
 
 async def _delete(
-    service: Service, session_id: str, reason: str, done: list[dict[str, Any]], failed: list[HoldfastError]
+    service: GatewayClient, session_id: str, reason: str, done: list[dict[str, Any]], failed: list[HoldfastError]
 ) -> None:
     try:
         done.append(await service.call("DELETE", at("/api/sessions/{}", session_id), slow=True, reason=reason or None))

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import asks
-from holdfast.cli.service import Service, at, run, serving
+from holdfast.cli.service import GatewayClient, at, run, serving
 from holdfast.cli.target_options import Where, somewhere
 
 
@@ -40,7 +40,7 @@ async def _tail(where: Where, session_id: str | None, limit: int, *, follow: boo
                 _print(message, as_json=as_json, named=True)
 
 
-async def _session(service: Service, session_id: str, limit: int, *, follow: bool, as_json: bool) -> None:
+async def _session(service: GatewayClient, session_id: str, limit: int, *, follow: bool, as_json: bool) -> None:
     """The feed from some events before the session's end: so old and new ones come once, and look the same."""
     found = await service.call("GET", at("/api/sessions/{}/resume", session_id), limit=1)
     head = found["session"]["headSeq"]

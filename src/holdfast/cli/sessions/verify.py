@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from holdfast.cli import output
-from holdfast.cli.errors import problem_of, says_errors
+from holdfast.cli.errors import says_errors
 from holdfast.cli.service import run, serving
 from holdfast.cli.target_options import Where, somewhere
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Corrupt
+from holdfast.core.problem import problem
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import one_line
 
@@ -82,7 +83,7 @@ async def _verify(where: Where, session_ids: Sequence[str]) -> Report:
                     else:
                         report.files += found.get("files") or []
     except HoldfastError as error:
-        if problem_of(error)["code"] != Corrupt.code:
+        if problem(error)["code"] != Corrupt.code:
             raise
         report.files.append(error.message)
     return report

@@ -12,7 +12,7 @@ from holdfast.gateway.access.scopes import Caller
 LOOK_SECONDS = 1.0
 
 
-class Watch:
+class TokenWatch:
     """Tells when callers may no longer go on."""
 
     def __init__(self, authority: Authority, look_seconds: float = LOOK_SECONDS) -> None:

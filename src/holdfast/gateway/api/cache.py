@@ -29,7 +29,7 @@ class Shared:
         self.waiting = 0
 
 
-class Kept(NamedTuple):
+class CachedAnswer(NamedTuple):
     """An answer, and the moment it holds for."""
 
     moment: str
@@ -47,7 +47,7 @@ class Cache:
         self.hits = 0
         self._most_bytes = most_bytes
         self._bytes = 0
-        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
         self._next: dict[Key, Shared] = {}
         self._reading: dict[Key, asyncio.Lock] = {}
 
@@ -90,19 +90,19 @@ class Cache:
                 if found is None:
                     assert kept is not None
                     return self._again(key, kept)
-                self._keep(key, Kept(moment, found))
+                self._keep(key, CachedAnswer(moment, found))
                 return found
         finally:
             if key not in self._next and not reading.locked():
                 self._reading.pop(key, None)
 
-    def _again(self, key: Key, kept: Kept) -> Answer:
+    def _again(self, key: Key, kept: CachedAnswer) -> Answer:
         self.hits += 1
         if key in self._kept:
             self._kept.move_to_end(key)
         return kept.answer
 
-    def _keep(self, key: Key, kept: Kept) -> None:
+    def _keep(self, key: Key, kept: CachedAnswer) -> None:
         self._drop(key)
         if len(kept.answer.body) > LARGEST:
             return
@@ -117,7 +117,7 @@ class Cache:
             self._bytes -= _size(dropped)
 
 
-def _size(kept: Kept) -> int:
+def _size(kept: CachedAnswer) -> int:
     return len(kept.answer.body) + len(kept.moment) + OVERHEAD
 
 

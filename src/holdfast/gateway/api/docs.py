@@ -69,7 +69,7 @@ class Docs:
 
 def page(document: Schema) -> str:
     """The page of a document."""
-    writer = Writer(document["components"]["schemas"])
+    writer = DocsWriter(document["components"]["schemas"])
     areas = grouped(document["paths"])
     return Template(TEMPLATE).substitute(
         title=escape(document["info"]["title"]),
@@ -105,7 +105,7 @@ def nav(title: str, operations: list[Operation]) -> str:
     return f'<a class="area" href="#{anchor(title)}">{escape(title)}</a>\n<ul>\n{rows}\n</ul>'
 
 
-class Writer:
+class DocsWriter:
     """Writes operations; knows the named shapes that they refer to."""
 
     def __init__(self, shapes: Mapping[str, Schema]) -> None:

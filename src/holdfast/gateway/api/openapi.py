@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from holdfast.core.event_bodies import BODIES
 from holdfast.gateway.api import refusals
-from holdfast.gateway.api.operation import JSON, REFERENCE, Operation, answers, components, request_body
+from holdfast.gateway.api.operation import JSON, REFERENCE, ApiOperation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
 from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
 
@@ -39,7 +39,7 @@ def described(
     }
 
 
-def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
+def complete(app: FastAPI, operations: Sequence[ApiOperation]) -> None:
     """Make `app.openapi()` give the whole document."""
     fastapis_own = app.openapi
     made: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def complete(app: FastAPI, operations: Sequence[Operation]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def whole(document: dict[str, Any], operations: Sequence[Operation]) -> dict[str, Any]:
+def whole(document: dict[str, Any], operations: Sequence[ApiOperation]) -> dict[str, Any]:
     """FastAPI's document with the plain routes, our shapes, and without its validation errors."""
     paths = document["paths"]
     for operation in operations:
@@ -86,5 +86,5 @@ def with_event_bodies(schemas: dict[str, Any]) -> dict[str, Any]:
     for kind, body in BODIES.items():
         bodies[body.__name__]["description"] = f"`{kind}`: {bodies[body.__name__]['description']}"
     data = {"description": "An action, or what the store's own event says.", "anyOf": [*found, {}]}
-    schemas[feeds.Message.__name__]["properties"]["data"] = data
+    schemas[feeds.FeedMessage.__name__]["properties"]["data"] = data
     return schemas | {f"{name}Body": {**schema, "title": f"{name}Body"} for name, schema in bodies.items()}

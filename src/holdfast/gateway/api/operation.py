@@ -23,7 +23,7 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """A plain route with its description."""
 
     method: str

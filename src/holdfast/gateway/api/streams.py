@@ -19,7 +19,7 @@ from holdfast.http.hang_ups import client_leaves
 log = logging.getLogger("holdfast.gateway")
 
 
-class Streamed(StreamingResponse):
+class BodyStream(StreamingResponse):
     """An answer from a generator of bytes; `stopping` breaks it off."""
 
     def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, stopping: asyncio.Event) -> None:

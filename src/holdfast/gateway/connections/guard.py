@@ -17,7 +17,7 @@ from holdfast.core.problem import MEDIA_TYPE, problem
 from holdfast.core.retry import retry_after
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.heads import too_long
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.rates import network_of
 from holdfast.gateway.errors import BadRequest, TooManyConnections, TooSlow
 
@@ -29,7 +29,7 @@ POLITE = 64
 """Connections above the limit that are told why; yet others are just closed."""
 
 
-class Part(Enum):
+class RequestPart(Enum):
     """What of a request is being read."""
 
     NOTHING = 0
@@ -40,8 +40,8 @@ class Part(Enum):
 class Guard:
     """Watches what the connection reads: the protocol sets `part` and counts as it parses."""
 
-    def __init__(self, protocol: "WithHttptools | WithH11", limits: Limits) -> None:
-        self.part = Part.NOTHING
+    def __init__(self, protocol: "WithHttptools | WithH11", limits: ConnectionLimits) -> None:
+        self.part = RequestPart.NOTHING
         self.heads = 0
         self.ends = 0
         self.body_bytes = 0
@@ -50,7 +50,7 @@ class Guard:
         self._protocol = protocol
         self._limits = limits
         self._timer: asyncio.TimerHandle | None = None
-        self._waiting_for: Part | None = None
+        self._waiting_for: RequestPart | None = None
         self._over_limit: HoldfastError | None = None
         self._deaf = False
         self._last = False
@@ -90,7 +90,7 @@ class Guard:
             self._linger()
         elif self._protocol.unread and self._is_idle():
             self._await_head(begun=True)
-        elif self.part is Part.BODY and self._is_idle() and not self._deaf:
+        elif self.part is RequestPart.BODY and self._is_idle() and not self._deaf:
             self._wait(self._limits.linger_seconds, self._protocol.transport.close)
 
     def refuse_syntax(self, reason: str) -> None:
@@ -102,9 +102,9 @@ class Guard:
         protocol, cycle = self._protocol, self._protocol.cycle
         self._stop_waiting()
         self._deaf = True
-        if protocol.queued or (self.part is not Part.BODY and not self._is_idle()):
+        if protocol.queued or (self.part is not RequestPart.BODY and not self._is_idle()):
             self._last = True
-            if self.part is Part.BODY:
+            if self.part is RequestPart.BODY:
                 protocol.forget_newest()
             return
         if cycle is not None and not cycle.response_complete:
@@ -120,15 +120,15 @@ class Guard:
         """Wait for the rest of what has begun, given the counts from before these bytes."""
         if self._deaf:
             return
-        if self.part is Part.BODY:
+        if self.part is RequestPart.BODY:
             progress = self.heads > heads or self.body_bytes > body_bytes
             self._bare_bytes = 0 if progress else self._bare_bytes + size
             self._await_body(begun=self.heads > heads)
-        elif self.part is Part.NOTHING and self.ends > ends:
+        elif self.part is RequestPart.NOTHING and self.ends > ends:
             self._stop_waiting()
             if self._is_idle():
                 self._protocol.rest()
-        elif self.part is Part.HEAD or self._is_idle():
+        elif self.part is RequestPart.HEAD or self._is_idle():
             self._head_bytes = 0 if self.ends > ends else self._head_bytes + size
             self._await_head(begun=self.ends > ends)
 
@@ -140,12 +140,12 @@ class Guard:
     def _await_head(self, *, begun: bool) -> None:
         if self._head_bytes > self._limits.max_header_bytes:
             self.refuse(too_long(self._limits))
-        elif begun or self._waiting_for is not Part.HEAD:
-            self._wait(self._limits.header_seconds, self._head_is_late, Part.HEAD)
+        elif begun or self._waiting_for is not RequestPart.HEAD:
+            self._wait(self._limits.header_seconds, self._head_is_late, RequestPart.HEAD)
 
     def _head_is_late(self) -> None:
         if self._protocol.flow.read_paused:
-            self._wait(self._limits.header_seconds, self._head_is_late, Part.HEAD)
+            self._wait(self._limits.header_seconds, self._head_is_late, RequestPart.HEAD)
         else:
             self.refuse(TooSlow(f"the head was not there after {self._limits.header_seconds:g} s"))
 
@@ -155,13 +155,13 @@ class Guard:
             self.refuse(too_long(self._limits))
         elif self._is_idle():
             pass
-        elif begun or self._waiting_for is not Part.BODY:
+        elif begun or self._waiting_for is not RequestPart.BODY:
             self._open_window()
 
     def _open_window(self) -> None:
         self._window_start = self.body_bytes
         self._held_up = self._protocol.flow.read_paused
-        self._wait(self._limits.body_seconds, self._window_ends, Part.BODY)
+        self._wait(self._limits.body_seconds, self._window_ends, RequestPart.BODY)
 
     def _window_ends(self) -> None:
         """See whether enough of the body came; what we ourselves held up is not the client's fault."""
@@ -185,7 +185,7 @@ class Guard:
         self._protocol.flow.resume_reading()
         self._wait(self._limits.linger_seconds, transport.abort)
 
-    def _wait(self, seconds: float, then: Callable[[], None], waiting_for: Part | None = None) -> None:
+    def _wait(self, seconds: float, then: Callable[[], None], waiting_for: RequestPart | None = None) -> None:
         self._stop_waiting()
         self._waiting_for = waiting_for
         self._timer = self._protocol.loop.call_later(seconds, then)
@@ -197,7 +197,9 @@ class Guard:
             self._timer = None
 
 
-def crowding(limits: Limits, client: tuple[str, int] | None, connections: Collection[object]) -> HoldfastError | None:
+def crowding(
+    limits: ConnectionLimits, client: tuple[str, int] | None, connections: Collection[object]
+) -> HoldfastError | None:
     """Why there is no room for this client, itself among the connections already; None if there is."""
     if len(connections) > limits.max_connections:
         return TooManyConnections(f"there are {limits.max_connections} connections already", retry_after=1)

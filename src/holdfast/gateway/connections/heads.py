@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from holdfast.core import HoldfastError
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.errors import BadRequest, HeadTooLarge
 
 VERSIONS = frozenset({"1.0", "1.1"})
@@ -17,7 +17,9 @@ LINE_BYTES = len(": \r\n")
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-def head_fault(limits: Limits, method: bytes, target: bytes, version: str, headers: Headers) -> HoldfastError | None:
+def head_fault(
+    limits: ConnectionLimits, method: bytes, target: bytes, version: str, headers: Headers
+) -> HoldfastError | None:
     """What is wrong with a head, its header names in small letters; None if nothing is."""
     if len(headers) > limits.max_headers:
         return HeadTooLarge(f"more than {limits.max_headers} headers", limit=limits.max_headers)
@@ -36,7 +38,7 @@ def head_fault(limits: Limits, method: bytes, target: bytes, version: str, heade
     return None if target.isascii() else BadRequest("the target has characters that must be percent-encoded")
 
 
-def too_long(limits: Limits) -> HeadTooLarge:
+def too_long(limits: ConnectionLimits) -> HeadTooLarge:
     """The refusal of a head that is too long."""
     return HeadTooLarge(f"a head of more than {limits.max_header_bytes} bytes", limit=limits.max_header_bytes)
 

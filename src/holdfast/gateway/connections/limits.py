@@ -25,7 +25,7 @@ log = logging.getLogger("holdfast.gateway")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """The limits of one gateway."""
 
     max_body: int = 16 * MB

@@ -8,21 +8,19 @@ import os
 import socket
 
 from holdfast.core.loopback import is_loopback
-from holdfast.gateway.errors import CannotListen
+from holdfast.gateway.errors import CannotBind
 
 BACKLOG = 2048
 DEAF_MS = 60_000
 
 
 def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
-    """A listening socket; CannotListen if the address is taken, or is none."""
+    """A listening socket; CannotBind if the address is taken, or is none."""
     family, address = _addresses(host, port)[0]
     try:
         listener = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotListen(
-            f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}", port=port
-        ) from error
+        raise CannotBind(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}", port=port) from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)
@@ -44,5 +42,5 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[s
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"{host!r:.80} is not an address: {getattr(error, 'strerror', error)}") from error
+        raise CannotBind(f"{host!r:.80} is not an address: {getattr(error, 'strerror', error)}") from error
     return sorted((family, (str(address[0]), port)) for family, _, _, _, address in found)

@@ -4,11 +4,11 @@ import asyncio
 from functools import partial
 from typing import cast
 
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.unsent import Unsent
 
 
-def http_protocol(limits: Limits, unsent: Unsent) -> type[asyncio.Protocol]:
+def http_protocol(limits: ConnectionLimits, unsent: Unsent) -> type[asyncio.Protocol]:
     """What makes the protocol of a new connection: httptools' parser where it is installed, else h11's."""
     try:
         from holdfast.gateway.connections.with_httptools import WithHttptools as Protocol
@@ -17,7 +17,7 @@ def http_protocol(limits: Limits, unsent: Unsent) -> type[asyncio.Protocol]:
     return cast("type[asyncio.Protocol]", partial(Protocol, limits=limits, unsent=unsent))
 
 
-def live_protocol(limits: Limits, unsent: Unsent) -> type[asyncio.Protocol]:
+def live_protocol(limits: ConnectionLimits, unsent: Unsent) -> type[asyncio.Protocol]:
     """What makes the protocol of a connection that becomes a WebSocket."""
     from holdfast.gateway.connections.with_websockets import WithWebsockets
 

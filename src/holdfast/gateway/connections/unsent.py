@@ -30,7 +30,7 @@ WEBSOCKET = "websocket"
 log = logging.getLogger("holdfast.gateway")
 
 
-class Sink(Protocol):
+class CuttableConnection(Protocol):
     """The connection that an outlet belongs to."""
 
     kind: str
@@ -48,7 +48,7 @@ class Outlet:
 
     __slots__ = ("body", "buffered", "even_at", "gone", "sink", "unsent")
 
-    def __init__(self, unsent: "Unsent", sink: Sink) -> None:
+    def __init__(self, unsent: "Unsent", sink: CuttableConnection) -> None:
         self.unsent = unsent
         self.sink = sink
         self.body: bytes | None = None

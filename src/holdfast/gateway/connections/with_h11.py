@@ -9,9 +9,9 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from holdfast.gateway.connections.guard import Guard, Part
+from holdfast.gateway.connections.guard import Guard, RequestPart
 from holdfast.gateway.connections.heads import head_fault, too_long
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import InPieces
 from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
 from holdfast.gateway.errors import TooSlow
@@ -20,7 +20,7 @@ from holdfast.gateway.errors import TooSlow
 class _Watched(h11.Connection):
     """h11's connection, whose guard sees every event before uvicorn does."""
 
-    def __init__(self, guard: Guard, limits: Limits) -> None:
+    def __init__(self, guard: Guard, limits: ConnectionLimits) -> None:
         super().__init__(h11.SERVER, limits.max_header_bytes)
         self._guard = guard
         self._limits = limits
@@ -39,12 +39,12 @@ class _Watched(h11.Connection):
             guard.fault = head_fault(self._limits, event.method, event.target, version, list(event.headers))
             if guard.fault is not None:
                 raise h11.RemoteProtocolError("refused")
-            guard.part = Part.BODY
+            guard.part = RequestPart.BODY
             guard.heads += 1
         elif isinstance(event, h11.Data):
             guard.body_bytes += len(event.data)
         elif isinstance(event, h11.EndOfMessage):
-            guard.part = Part.NOTHING
+            guard.part = RequestPart.NOTHING
             guard.ends += 1
         return event
 
@@ -62,7 +62,7 @@ class WithH11(H11Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        limits: Limits,
+        limits: ConnectionLimits,
         unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)

@@ -14,15 +14,15 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from holdfast.gateway.connections.guard import Guard, Part
+from holdfast.gateway.connections.guard import Guard, RequestPart
 from holdfast.gateway.connections.heads import head_fault
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import InPieces
 from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet, Unsent
 from holdfast.gateway.errors import BadRequest, TooSlow
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """Stops the parser; the guard knows why."""
 
 
@@ -46,7 +46,7 @@ class WithHttptools(HttpToolsProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        limits: Limits,
+        limits: ConnectionLimits,
         unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
@@ -118,7 +118,7 @@ class WithHttptools(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        self._guard.part = Part.HEAD
+        self._guard.part = RequestPart.HEAD
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -130,9 +130,9 @@ class WithHttptools(HttpToolsProtocol):
         if guard.fault is None and len(self.pipeline) >= self._limits.max_queued:
             guard.fault = BadRequest(f"more than {self._limits.max_queued} requests before their answers")
         if guard.fault is not None:
-            raise Refused
+            raise RefusedRequest
         super().on_headers_complete()
-        guard.part = Part.BODY
+        guard.part = RequestPart.BODY
         guard.heads += 1
         if not self.parser.should_upgrade():
             self.headers = _Dropped()
@@ -144,7 +144,7 @@ class WithHttptools(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is whole."""
-        self._guard.part = Part.NOTHING
+        self._guard.part = RequestPart.NOTHING
         self._guard.ends += 1
         super().on_message_complete()
 

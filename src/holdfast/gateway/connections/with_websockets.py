@@ -24,7 +24,7 @@ from holdfast.core import HoldfastError, strict_json
 from holdfast.core.problem import MEDIA_TYPE, problem
 from holdfast.gateway.connections.guard import raw_answer
 from holdfast.gateway.connections.headers import HEADERS
-from holdfast.gateway.connections.limits import Limits
+from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import UTF8
 from holdfast.gateway.connections.unsent import BUFFER, PIECE, WEBSOCKET, Outlet, Unsent
 from holdfast.gateway.errors import BadRequest, NoRoute, TooSlow, Unexpected
@@ -40,7 +40,7 @@ MOST_FRAGMENTS = 1_000
 class _Counting(ServerProtocol):
     """websockets' own protocol; it counts frames, and refuses with problems."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         super().__init__(max_size=limits.max_frame, logger=logging.getLogger("uvicorn.error"))
         self.received = 0
 
@@ -77,7 +77,7 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        limits: Limits,
+        limits: ConnectionLimits,
         unsent: Unsent,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)

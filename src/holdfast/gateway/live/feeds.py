@@ -26,7 +26,7 @@ from holdfast.gateway.connections.unsent import PIECE, Unsent
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.live.copies import Copies, Copy, Form
 from holdfast.gateway.live.owners import Owners
-from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
+from holdfast.gateway.wire.feeds import Connected, FeedMessage, FeedQuery
 from holdfast.gateway.wire.sessions import action, details
 from holdfast.store import Store
 
@@ -37,7 +37,7 @@ feed_query = query_parser(FeedQuery)
 encode = msgspec.json.Encoder().encode
 
 
-class Ending(Enum):
+class FeedEnd(Enum):
     """Why a feed was not sent any further, though it could have gone on."""
 
     LEFT = "the client is gone"
@@ -84,13 +84,13 @@ async def messages(store: Store, start: Connected, form: Form, copies: Copies) -
                     del copy
 
 
-def message(event: Event, session_id: str, cursor: str | None = None) -> Message:
+def message(event: Event, session_id: str, cursor: str | None = None) -> FeedMessage:
     """The event as followers see it."""
     timestamp = to_iso(event.created_at)
     if event.type.startswith(types.PREFIX):
         kind = event.type.removeprefix(types.PREFIX)
-        return Message(kind, session_id, event.seq, details(event), timestamp, cursor)
-    return Message("action", session_id, event.seq, action(event), timestamp, cursor)
+        return FeedMessage(kind, session_id, event.seq, details(event), timestamp, cursor)
+    return FeedMessage("action", session_id, event.seq, action(event), timestamp, cursor)
 
 
 async def send_all(feed: AsyncGenerator[Copy, None], unsent: Unsent, send: Callable[[bytes], Awaitable[None]]) -> None:
@@ -109,13 +109,13 @@ async def send_all(feed: AsyncGenerator[Copy, None], unsent: Unsent, send: Calla
 
 async def until_it_ends(
     gateway: Gateway, caller: Caller, sending: Coroutine[Any, Any, None], leaving: Coroutine[Any, Any, None]
-) -> Ending:
+) -> FeedEnd:
     """Send until the client leaves, the gateway stops or the caller may no longer; or raise what the sending raises."""
     sent, left, refused, _ = await first_of(
         sending, leaving, gateway.watch.until_refused(caller), gateway.stopping.wait()
     )
     if left is not None:
-        return Ending.LEFT
+        return FeedEnd.LEFT
     if sent is not None:
         sent.result()
-    return Ending.STOPPING if refused is None else Ending.REFUSED
+    return FeedEnd.STOPPING if refused is None else FeedEnd.REFUSED

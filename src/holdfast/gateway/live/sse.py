@@ -16,12 +16,12 @@ from holdfast.core.errors import InvalidInput
 from holdfast.core.problem import problem
 from holdfast.gateway.access.auth import caller_of, store_of
 from holdfast.gateway.access.scopes import Caller
-from holdfast.gateway.api.operation import Operation
+from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.errors import Unauthorized, Unexpected
 from holdfast.gateway.gateway import Followed, Gateway
 from holdfast.gateway.live.copies import Copies
 from holdfast.gateway.live.feeds import (
-    Ending,
+    FeedEnd,
     connected,
     encode,
     feed_query,
@@ -30,7 +30,7 @@ from holdfast.gateway.live.feeds import (
     send_all,
     until_it_ends,
 )
-from holdfast.gateway.wire.feeds import Connected, FeedQuery, Message
+from holdfast.gateway.wire.feeds import Connected, FeedMessage, FeedQuery
 from holdfast.http.event_stream import HEARTBEAT_SECONDS, EventStream
 from holdfast.http.hang_ups import client_leaves
 from holdfast.http.server_sent_events import EVENTS, event
@@ -50,15 +50,15 @@ class ServerSentEvents:
         self._heartbeat_seconds = heartbeat_seconds
         self._copies = Copies()
 
-    def operation(self) -> Operation:
+    def operation(self) -> ApiOperation:
         """What is served."""
-        return Operation(
+        return ApiOperation(
             "GET",
             "/api/feed",
             self.follow,
             "Follow a session, a user's sessions or everything, as server-sent events",
             query=FeedQuery,
-            answers={200: Message},
+            answers={200: FeedMessage},
             media=EVENTS,
             headers=(LAST_EVENT_ID,),
         )
@@ -112,9 +112,11 @@ class Events(EventStream):
         except Exception:
             log.exception("a live feed failed")
             return failed(Unexpected("something went wrong inside the gateway"))
-        if ending is Ending.REFUSED:
+        if ending is FeedEnd.REFUSED:
             return failed(Unauthorized(ending.value))
-        return event(strict_json.dump({"detail": ending.value}), kind="stopping") if ending is Ending.STOPPING else None
+        return (
+            event(strict_json.dump({"detail": ending.value}), kind="stopping") if ending is FeedEnd.STOPPING else None
+        )
 
     async def _send_all(self, send: Send) -> None:
         async def tell(body: bytes) -> None:

@@ -16,7 +16,7 @@ from holdfast.gateway.connections.pieces import UTF8
 from holdfast.gateway.gateway import Followed, Gateway
 from holdfast.gateway.live.copies import Copies
 from holdfast.gateway.live.feeds import (
-    Ending,
+    FeedEnd,
     connected,
     encode,
     feed_query,
@@ -71,8 +71,8 @@ class Live:
             feed = messages(store, start, written, self._copies)
             sending = send_all(feed, self._gateway.unsent, send)
             ending = await until_it_ends(self._gateway, caller_of(websocket), sending, client_leaves(websocket))
-            if ending is not Ending.LEFT:
-                await websocket.close(ENDED if ending is Ending.REFUSED else STOPPING, ending.value)
+            if ending is not FeedEnd.LEFT:
+                await websocket.close(ENDED if ending is FeedEnd.REFUSED else STOPPING, ending.value)
 
 
 def written(event: Event, session_id: str, cursor: str | None) -> bytes:

@@ -23,7 +23,7 @@ MOST_BYTES = 1024 * 1024
 """That are read at once; a line is never as long."""
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """Where a line begins: the file, by when it began, and the bytes before it."""
 
     file: int
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         return f"{self.file:013d}.{self.offset}"
 
 
-START = Place(0, 0)
+START = LogPlace(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class LogPage:
     """Lines as they were written, oldest first; `truncated` if some before them were removed unread."""
 
     lines: list[bytes]
-    place: Place
+    place: LogPlace
     truncated: bool
 
 
@@ -143,7 +143,7 @@ class LogFiles:
     def _named(self, number: int) -> Path:
         return self.folder / f"gateway-{number}.log"
 
-    def _after(self, place: Place, limit: int) -> LogPage:
+    def _after(self, place: LogPlace, limit: int) -> LogPage:
         numbers = self._numbers()
         truncated = place.file not in (*numbers, START.file)
         if numbers and place.file > numbers[-1]:
@@ -155,13 +155,13 @@ class LogFiles:
                 with self._named(number).open("rb") as file:
                     start, skipped = _line_start(file.fileno(), place.offset) if number == place.file else (0, False)
                     truncated = truncated or skipped
-                    place = Place(number, start)
+                    place = LogPlace(number, start)
                     for line, end in _lines(file.fileno(), start, whole=number == numbers[-1]):
                         if len(lines) == limit or (lines and size + len(line) > MOST_BYTES):
                             return LogPage(lines, place, truncated)
                         lines.append(line)
                         size += len(line)
-                        place = Place(number, end)
+                        place = LogPlace(number, end)
             except FileNotFoundError:  # removed since we looked
                 truncated = True
         return LogPage(lines, place, truncated)
@@ -169,7 +169,7 @@ class LogFiles:
     def _newest(self, limit: int) -> LogPage:
         lines: list[bytes] = []
         numbers = self._numbers()
-        place: Place | None = None
+        place: LogPlace | None = None
         room = MOST_BYTES
         for number in reversed(numbers):
             try:
@@ -179,7 +179,7 @@ class LogFiles:
                     found = list(_lines(file.fileno(), start, whole=number == numbers[-1]))
             except FileNotFoundError:
                 break
-            place = place or Place(number, found[-1][1] if found else start)
+            place = place or LogPlace(number, found[-1][1] if found else start)
             lines = [line for line, _ in found] + lines
             room -= size - start
             if len(lines) >= limit or room <= 0 or start > 0:
@@ -187,12 +187,12 @@ class LogFiles:
         return LogPage(lines[-limit:], place or START, truncated=False)
 
 
-def place_of(cursor: str) -> Place:
+def place_of(cursor: str) -> LogPlace:
     """The place that a cursor stands for, or InvalidInput."""
     found = CURSOR.fullmatch(cursor)
     if found is None:
         raise InvalidInput(f"{cursor!r:.80} is not a cursor", hint="use the cursor of the answer before")
-    return Place(int(found[1]), int(found[2]))
+    return LogPlace(int(found[1]), int(found[2]))
 
 
 def _line_start(file: int, offset: int) -> tuple[int, bool]:

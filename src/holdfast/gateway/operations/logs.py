@@ -67,7 +67,7 @@ class Logs:
             raise InvalidInput(f"2 to {MOST_KEPT} log files can be kept, not {self.keep}")
 
 
-class Sink(Protocol):
+class LineSink(Protocol):
     """Where lines go."""
 
     def append(self, lines: bytes) -> None:
@@ -82,7 +82,7 @@ class Sink(Protocol):
 class LineWriter(logging.Handler):
     """Writes records as lines, on a thread of its own."""
 
-    def __init__(self, sink: Sink, most_together: int = MOST_TOGETHER) -> None:
+    def __init__(self, sink: LineSink, most_together: int = MOST_TOGETHER) -> None:
         super().__init__()
         self._sink = sink
         self.dropped = 0

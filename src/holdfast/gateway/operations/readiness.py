@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreUnavailable
 from holdfast.gateway.errors import NotReady
-from holdfast.gateway.operations.single_flight import Kept
+from holdfast.gateway.operations.single_flight import SingleFlight
 from holdfast.store import Store, sqlite_path
 
 ANSWER_SECONDS = 5.0
@@ -29,8 +29,8 @@ class Readiness:
         self._folder = folder_of(store, data)
         self._refusal = refusal
         self._commits = 0
-        self._figures = Kept(self._ask_figures, FRESH_SECONDS)
-        self._ready = Kept(self._ask, FRESH_SECONDS)
+        self._figures = SingleFlight(self._ask_figures, FRESH_SECONDS)
+        self._ready = SingleFlight(self._ask, FRESH_SECONDS)
 
     async def figures(self) -> dict[str, Any]:
         """The engine's own figures, and what is free on the disk; a HoldfastError if the store cannot tell."""

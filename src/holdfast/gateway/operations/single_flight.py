@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Answer = TypeVar("Answer")
 
 
-class Kept(Generic[Answer]):
+class SingleFlight(Generic[Answer]):
     """What a question was answered, an error too, for as long as that is fresh."""
 
     def __init__(self, ask: Callable[[], Awaitable[Answer]], seconds: float) -> None:

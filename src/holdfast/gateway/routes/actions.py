@@ -16,19 +16,19 @@ from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import Use, parse_action, parse_actions, parse_response, query_parser, read_body
-from holdfast.gateway.api.operation import Operation
+from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.api.parameters import milliseconds
 from holdfast.gateway.routes import window
 from holdfast.gateway.wire.sessions import (
     ActionPage,
+    ActionReceipt,
     ActionsQuery,
     BatchQuery,
-    BatchWritten,
+    BatchReceipt,
     NewAction,
     NewActions,
     NewResponse,
     WriteQuery,
-    Written,
     action,
 )
 
@@ -42,20 +42,20 @@ _actions_query = query_parser(ActionsQuery)
 class Actions:
     """The routes of `/api/actions`."""
 
-    def operations(self) -> list[Operation]:
+    def operations(self) -> list[ApiOperation]:
         """What is served, in the order of matching."""
         return [
-            Operation(
+            ApiOperation(
                 "POST",
                 "/api/actions/{session_id}",
                 self.append,
                 "Append an action",
                 query=WriteQuery,
                 body=NewAction,
-                answers={201: Written, 200: Written},
+                answers={201: ActionReceipt, 200: ActionReceipt},
                 headers=(IDEMPOTENCY_KEY,),
             ),
-            Operation(
+            ApiOperation(
                 "POST",
                 "/api/actions/{session_id}/batch",
                 self.append_batch,
@@ -63,20 +63,20 @@ class Actions:
                 query=BatchQuery,
                 body=NewActions,
                 lines_of=NewAction,
-                answers={201: BatchWritten, 200: BatchWritten},
+                answers={201: BatchReceipt, 200: BatchReceipt},
                 headers=(IDEMPOTENCY_KEY,),
             ),
-            Operation(
+            ApiOperation(
                 "POST",
                 "/api/actions/{session_id}/responses",
                 self.append_response,
                 "Append a response",
                 query=WriteQuery,
                 body=NewResponse,
-                answers={201: Written, 200: Written},
+                answers={201: ActionReceipt, 200: ActionReceipt},
                 headers=(IDEMPOTENCY_KEY,),
             ),
-            Operation(
+            ApiOperation(
                 "GET",
                 "/api/actions/{session_id}",
                 self.read,
@@ -111,7 +111,7 @@ class Actions:
     ) -> Response:
         session_id = request.path_params["session_id"]
         done = await store_of(request).append(session_id, [event], expected_seq=expected_seq, create=query.create)
-        written = Written(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
+        written = ActionReceipt(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
         return json_answer(written, 200 if done.replayed else 201)
 
     async def append_batch(self, request: Request) -> Response:
@@ -131,7 +131,7 @@ class Actions:
             create=query.create,
             batch_key=request.headers.get(IDEMPOTENCY_KEY) or None,
         )
-        written = BatchWritten(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
+        written = BatchReceipt(done.first_seq, done.last_seq, list(done.seqs), done.replayed)
         return json_answer(written, 200 if done.replayed == len(events) else 201)
 
     async def read(self, request: Request) -> Response:

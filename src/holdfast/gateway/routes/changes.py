@@ -12,13 +12,13 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore, key_of, reason_of
 from holdfast.gateway.routes.view import final_view
-from holdfast.gateway.wire.forks import Deleted, Ended, Ending, Held, Hold, Tagging, Tags
+from holdfast.gateway.wire.forks import DeletionView, Hold, HoldView, SessionEnd, SessionEndView, TagChange, Tags
 from holdfast.gateway.wire.sessions import SessionRow, session_row
 from holdfast.gateway.wire.types import Document
 
 _patch = parse_into(dict[str, Any])
-_ending = or_empty(parse_into(Ending))
-_tagging = parse_into(Tagging)
+_ending = or_empty(parse_into(SessionEnd))
+_tagging = parse_into(TagChange)
 _hold = parse_into(Hold)
 
 
@@ -40,7 +40,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/finalize",
         summary="End a session with its outcome",
-        **described({200: Ended}, body=Ending, body_required=False),
+        **described({200: SessionEndView}, body=SessionEnd, body_required=False),
     )
     async def finalize_session(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -53,10 +53,10 @@ def add_routes(routes: APIRouter) -> None:
             response=body.response,
             idempotency_key=key_of(body.idempotency_key, idempotency_key),
         )
-        return json_answer(Ended(session_id, session.status, document(final_view(session))))
+        return json_answer(SessionEndView(session_id, session.status, document(final_view(session))))
 
     @routes.post(
-        "/api/sessions/{session_id}/tags", summary="Add and remove tags", **described({200: Tags}, body=Tagging)
+        "/api/sessions/{session_id}/tags", summary="Add and remove tags", **described({200: Tags}, body=TagChange)
     )
     async def tag_session(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -73,20 +73,20 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/hold",
         summary="Lay a legal hold on a session, or release it",
-        **described({200: Held}, body=Hold),
+        **described({200: HoldView}, body=Hold),
     )
     async def hold_session(store: TenantStore, session_id: str, request: Request) -> Response:
         body = await read_body(request, _hold)
         session = await store.sessions.hold(session_id, body.held, reason=reason_of(body.reason))
-        return json_answer(Held(session_id, session.held))
+        return json_answer(HoldView(session_id, session.held))
 
     @routes.delete(
         "/api/sessions/{session_id}",
         summary="Delete a session: its log is archived, its id is never used again",
-        **described({200: Deleted}),
+        **described({200: DeletionView}),
     )
     async def delete_session(
         store: TenantStore, session_id: str, reason: Annotated[str, Query(description="why, for the archive")] = ""
     ) -> Response:
         gone = await store.deletion.delete(session_id, reason=reason_of(reason))
-        return json_answer(Deleted(session_id, gone.events, gone.head_hash.hex(), to_iso(gone.deleted_at)))
+        return json_answer(DeletionView(session_id, gone.events, gone.head_hash.hex(), to_iso(gone.deleted_at)))

@@ -12,11 +12,11 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore, key_of
 from holdfast.gateway.wire.children import (
-    Checkpoint,
     CheckpointList,
+    CheckpointView,
     Compaction,
     NewCheckpoint,
-    Snapshot,
+    SnapshotView,
     checkpoint,
     snapshot,
 )
@@ -41,7 +41,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/checkpoints",
         summary="Make a checkpoint",
-        **described({201: Checkpoint, 200: Checkpoint}, body=NewCheckpoint, body_required=False),
+        **described({201: CheckpointView, 200: CheckpointView}, body=NewCheckpoint, body_required=False),
     )
     async def create_checkpoint(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -59,7 +59,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/compact",
         summary="Let a summary stand for older events, which stay readable",
-        **described({201: Snapshot, 200: Snapshot}, body=Compaction, body_required=False),
+        **described({201: SnapshotView, 200: SnapshotView}, body=Compaction, body_required=False),
     )
     async def compact_session(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None

@@ -12,7 +12,7 @@ from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import Create, IdempotencyKey, TenantStore, key_of, milliseconds, one_of, same_as
-from holdfast.gateway.wire.children import AgentEnd, Goal, GoalChange, NewAgent, NewGoal, SubAgent, agent, goal
+from holdfast.gateway.wire.children import AgentEnd, GoalChange, GoalView, NewAgent, NewGoal, SubAgentView, agent, goal
 from holdfast.gateway.wire.sessions import StatePatch
 from holdfast.store import AgentPatch, ChildrenPatch, GoalPatch, digest_of
 
@@ -26,7 +26,7 @@ def add_routes(routes: APIRouter) -> None:
     """Serve the goals and agents under `/api/state`."""
 
     @routes.post(
-        "/api/state/{session_id}/goals", summary="Add a goal", **described({201: Goal, 200: Goal}, body=NewGoal)
+        "/api/state/{session_id}/goals", summary="Add a goal", **described({201: GoalView, 200: GoalView}, body=NewGoal)
     )
     async def add_goal(
         store: TenantStore,
@@ -52,7 +52,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.patch(
         "/api/state/{session_id}/goals/{goal_id}",
         summary="Change a goal's status, description or priority",
-        **described({200: Goal}, body=GoalChange),
+        **described({200: GoalView}, body=GoalChange),
     )
     async def update_goal(
         store: TenantStore, session_id: str, goal_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -70,7 +70,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/state/{session_id}/agents",
         summary="Report a sub-agent",
-        **described({201: SubAgent, 200: SubAgent}, body=NewAgent),
+        **described({201: SubAgentView, 200: SubAgentView}, body=NewAgent),
     )
     async def spawn_agent(
         store: TenantStore,
@@ -94,7 +94,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/state/{session_id}/agents/{agent_id}/complete",
         summary="Report a sub-agent's end",
-        **described({200: SubAgent}, body=AgentEnd, body_required=False),
+        **described({200: SubAgentView}, body=AgentEnd, body_required=False),
     )
     async def complete_agent(
         store: TenantStore, session_id: str, agent_id: str, request: Request, idempotency_key: IdempotencyKey = None

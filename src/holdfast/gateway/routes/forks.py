@@ -15,7 +15,7 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import IdempotencyKey, TenantStore
 from holdfast.gateway.routes.sessions import id_for_key
-from holdfast.gateway.wire.forks import Branch, Fork, Forked, Origin, Succeeded, Successor
+from holdfast.gateway.wire.forks import Branch, Fork, ForkView, Origin, Successor, SuccessorView
 from holdfast.store import Store
 
 _fork = or_empty(parse_into(Fork))
@@ -29,7 +29,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/fork",
         summary="A new session with this one's log up to a seq or a checkpoint",
-        **described({201: Forked, 200: Forked}, body=Fork, body_required=False),
+        **described({201: ForkView, 200: ForkView}, body=Fork, body_required=False),
     )
     async def fork_session(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -51,7 +51,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/checkpoints/{checkpoint_id}/branch",
         summary="A fork at a checkpoint; the session keeps its keys",
-        **described({201: Forked, 200: Forked}, body=Branch, body_required=False),
+        **described({201: ForkView, 200: ForkView}, body=Branch, body_required=False),
     )
     async def branch_checkpoint(
         store: TenantStore,
@@ -71,7 +71,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/checkpoints/{checkpoint_id}/restore",
         summary="A fork at a checkpoint that takes the session's place on its keys",
-        **described({201: Forked, 200: Forked}, body=Successor, body_required=False),
+        **described({201: ForkView, 200: ForkView}, body=Successor, body_required=False),
     )
     async def restore_checkpoint(
         store: TenantStore,
@@ -91,7 +91,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions/{session_id}/reset",
         summary="A new, empty session in this one's place on its keys",
-        **described({201: Succeeded, 200: Succeeded}, body=Successor, body_required=False),
+        **described({201: SuccessorView, 200: SuccessorView}, body=Successor, body_required=False),
     )
     async def reset_session(
         store: TenantStore, session_id: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -101,9 +101,9 @@ def add_routes(routes: APIRouter) -> None:
         before = await made_before(store, chosen, idempotency_key)
         if before is not None and before.lineage.get("previousSession") == session_id:
             keys = [route.key for route in await store.keys.of_session(before.session_id)]
-            return json_answer(Succeeded(before.session_id, session_id, keys))
+            return json_answer(SuccessorView(before.session_id, session_id, keys))
         done = await store.keys.reset_session(session_id, new_session_id=chosen)
-        return json_answer(Succeeded(done.session_id, done.previous, list(done.keys)), 201)
+        return json_answer(SuccessorView(done.session_id, done.previous, list(done.keys)), 201)
 
 
 def chosen_id(named: str | None, source: str, verb: str, idempotency_key: str | None) -> str | None:
@@ -129,4 +129,4 @@ def origin_of(session: Session) -> Origin:
 
 def forked(session: Session, status: int = 201) -> Response:
     """The answer that names a fork."""
-    return json_answer(Forked(session.session_id, origin_of(session), session.head_seq), status)
+    return json_answer(ForkView(session.session_id, origin_of(session), session.head_seq), status)

@@ -14,7 +14,7 @@ from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes.forks import chosen_id, made_before
 from holdfast.gateway.wire.children import when
-from holdfast.gateway.wire.forks import KeyView, RouteView, Succeeded, Successor
+from holdfast.gateway.wire.forks import KeyView, RouteView, Successor, SuccessorView
 from holdfast.store import Store
 
 _successor = or_empty(parse_into(Successor))
@@ -43,7 +43,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/keys/{key:path}/reset",
         summary="A new, empty session on a key",
-        **described({201: Succeeded, 200: Succeeded}, body=Successor, body_required=False),
+        **described({201: SuccessorView, 200: SuccessorView}, body=Successor, body_required=False),
     )
     async def reset_key(
         store: TenantStore, key: str, request: Request, idempotency_key: IdempotencyKey = None
@@ -53,9 +53,9 @@ def add_routes(routes: APIRouter) -> None:
         chosen = chosen_id(body.session_id, key, "reset key", idempotency_key)
         before = await made_before(store, chosen, idempotency_key)
         if before is not None and "previousSession" in before.lineage:
-            return json_answer(Succeeded(before.session_id, before.lineage["previousSession"], [key]))
+            return json_answer(SuccessorView(before.session_id, before.lineage["previousSession"], [key]))
         done = await store.keys.reset(key, new_session_id=chosen)
-        return json_answer(Succeeded(done.session_id, done.previous, list(done.keys)), 201)
+        return json_answer(SuccessorView(done.session_id, done.previous, list(done.keys)), 201)
 
 
 async def current_entry(store: Store, key: str) -> KeyEntry | None:

@@ -23,7 +23,7 @@ MOST_PAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SessionQuery:
     """What a list is to hold."""
 
     chosen: Filter
@@ -38,11 +38,11 @@ class Asked:
         words: str | None = None,
         began_from: str | None = None,
         began_to: str | None = None,
-    ) -> "Asked":
+    ) -> "SessionQuery":
         """The request's parameters, checked; what is empty asks for nothing."""
         if status:
             one_of(SESSION_STATUSES, status, f"{status!r:.80} is not a session's status")
-        return Asked(
+        return SessionQuery(
             Filter(
                 user_id=check_name(user, "a user id") if user else None,
                 tag=check_name(tag, "a tag") if tag else None,
@@ -65,7 +65,7 @@ class Asked:
         )
 
 
-async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: int) -> SessionPage:
+async def list_sessions(store: Store, asked: SessionQuery, cursor: str | None, limit: int) -> SessionPage:
     """One page of the sessions that were asked for."""
     if asked.words is None:
         return await store.sessions.list(asked.chosen, cursor=cursor, limit=limit)
@@ -91,7 +91,7 @@ async def list_sessions(store: Store, asked: Asked, cursor: str | None, limit: i
     return SessionPage(list(found.values()), cursor)
 
 
-async def _cursor_before(store: Store, asked: Asked, cursor: str | None, place: int) -> str | None:
+async def _cursor_before(store: Store, asked: SessionQuery, cursor: str | None, place: int) -> str | None:
     """Where a page goes on that begins with the hit at this place of the one at the cursor."""
     assert asked.words is not None
     if not place:
@@ -99,7 +99,7 @@ async def _cursor_before(store: Store, asked: Asked, cursor: str | None, place: 
     return (await store.search.find(asked.words, user_id=asked.chosen.user_id, limit=place, cursor=cursor)).cursor
 
 
-async def _listed_here(store: Store, asked: Asked, hit: Hit, *, later: bool) -> Session | None:
+async def _listed_here(store: Store, asked: SessionQuery, hit: Hit, *, later: bool) -> Session | None:
     """The session of a hit, unless it was listed at a newer one, does not fit, or is gone."""
     try:
         if later and asked.words is not None:

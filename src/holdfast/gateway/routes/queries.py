@@ -13,7 +13,7 @@ from holdfast.gateway.api.cache import Cache
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes.listing import session_list
-from holdfast.gateway.wire.queries import DamagedEvent, Day, Hit, Hits, Stats, Tokens
+from holdfast.gateway.wire.queries import DamagedEvent, Day, HitList, HitView, Stats, TokenCounts
 from holdfast.gateway.wire.sessions import SessionList
 from holdfast.store import DAY_MS, MAX_HITS, StoreSnapshot
 
@@ -44,7 +44,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
         return answered(await cache.answer(store, ("stats", first), look))
 
-    @routes.get("/api/query/search", summary="Find events by their words, newest first", **described({200: Hits}))
+    @routes.get("/api/query/search", summary="Find events by their words, newest first", **described({200: HitList}))
     async def search(
         store: TenantStore,
         q: Annotated[str, Query(description='`word`, `"a phrase"`, `pre*`, `-without`')],
@@ -63,7 +63,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             cursor=cursor or None,
         )
         hits = [
-            Hit(
+            HitView(
                 hit.session_id,
                 hit.seq,
                 hit.event_id,
@@ -76,7 +76,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             for hit in found.hits
         ]
         damaged = [DamagedEvent(each.session_id, each.seq, each.problem) for each in found.damaged]
-        return json_answer(Hits(hits, found.cursor, damaged))
+        return json_answer(HitList(hits, found.cursor, damaged))
 
 
 def stats(snapshot: StoreSnapshot, first: int) -> Stats:
@@ -100,6 +100,6 @@ def both(one: Usage, other: Usage) -> Usage:
     return Usage(*(a + b for a, b in zip(astuple(one), astuple(other), strict=True)))
 
 
-def tokens(used: Usage) -> Tokens:
+def tokens(used: Usage) -> TokenCounts:
     """An amount of usage as clients see it."""
-    return Tokens(*astuple(used))
+    return TokenCounts(*astuple(used))

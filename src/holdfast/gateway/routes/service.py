@@ -7,7 +7,7 @@ from starlette.responses import Response
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.gateway import Gateway
-from holdfast.gateway.wire.sessions import Health, Ready, Service
+from holdfast.gateway.wire.sessions import Health, Ready, ServiceView
 
 
 def add_routes(routes: APIRouter, gateway: Gateway) -> None:
@@ -27,10 +27,10 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
             figures = {}
         return json_answer(Ready("ready", gateway.storage(), schema, round(gateway.store.feed_lag, 3), figures))
 
-    @routes.get("/", summary="What runs here", **described({200: Service}))
+    @routes.get("/", summary="What runs here", **described({200: ServiceView}))
     async def service(request: Request) -> Response:
         paths = {route.path.replace(":path}", "}") for route in request.app.routes}
-        return json_answer(Service("holdfast", gateway.version, sorted(paths)))
+        return json_answer(ServiceView("holdfast", gateway.version, sorted(paths)))
 
     for path, asked in (("/health", health), ("/readyz", readyz), ("/", service)):
         routes.add_api_route(path, asked, methods=["HEAD"], include_in_schema=False)

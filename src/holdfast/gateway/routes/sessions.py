@@ -14,7 +14,7 @@ from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes import window
-from holdfast.gateway.routes.listing import Asked, list_sessions, shown_rows
+from holdfast.gateway.routes.listing import SessionQuery, list_sessions, shown_rows
 from holdfast.gateway.routes.view import Children, final_view, metadata_view, state_view, whole
 from holdfast.gateway.wire.children import agent, effect, goal, snapshot
 from holdfast.gateway.wire.forks import ResumeView
@@ -22,8 +22,8 @@ from holdfast.gateway.wire.sessions import (
     DEFAULT_ACTIONS,
     MAX_ACTIONS,
     NewSession,
-    SessionCreated,
     SessionList,
+    SessionMade,
     SessionView,
     action,
     session_row,
@@ -39,7 +39,7 @@ def add_routes(routes: APIRouter) -> None:
     @routes.post(
         "/api/sessions",
         summary="Describe a session, making it if need be",
-        **described({201: SessionCreated, 200: SessionCreated}, body=NewSession),
+        **described({201: SessionMade, 200: SessionMade}, body=NewSession),
     )
     async def create_session(store: TenantStore, request: Request, idempotency_key: IdempotencyKey = None) -> Response:
         body = await read_body(request, _new_session)
@@ -54,7 +54,7 @@ def add_routes(routes: APIRouter) -> None:
         )
         session_id = done.session.session_id
         headers = {"Location": f"/api/sessions/{session_id}"}
-        return json_answer(SessionCreated(True, session_id), 201 if done.new else 200, headers)
+        return json_answer(SessionMade(True, session_id), 201 if done.new else 200, headers)
 
     @routes.get("/api/sessions", summary="List sessions, newest first", **described({200: SessionList}))
     async def get_sessions(
@@ -70,7 +70,7 @@ def add_routes(routes: APIRouter) -> None:
         cursor: PageCursor = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> Response:
-        asked = Asked.of(user=user, tag=tag, status=status, words=q, began_from=began_from, began_to=began_to)
+        asked = SessionQuery.of(user=user, tag=tag, status=status, words=q, began_from=began_from, began_to=began_to)
         return shown_rows(await list_sessions(store, asked, cursor or None, limit))
 
     @routes.get(
@@ -134,7 +134,7 @@ def add_user_route(routes: APIRouter) -> None:
     async def get_user_sessions(
         store: TenantStore, user_id: str, cursor: PageCursor = None, limit: PageLimit = DEFAULT_PAGE
     ) -> Response:
-        return shown_rows(await list_sessions(store, Asked.of(user=user_id), cursor or None, limit))
+        return shown_rows(await list_sessions(store, SessionQuery.of(user=user_id), cursor or None, limit))
 
 
 def id_for_key(key: str) -> str:

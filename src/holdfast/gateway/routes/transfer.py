@@ -24,7 +24,7 @@ from holdfast.gateway.api.operation import LINES, Bytes
 from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.api.spool import spooled
-from holdfast.gateway.api.streams import Streamed, begun
+from holdfast.gateway.api.streams import BodyStream, begun
 from holdfast.gateway.connections.unsent import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
@@ -56,7 +56,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="only events with a larger seq")] = 0,
         limit: Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="so many at most; all if left out")] = None,
     ) -> Response:
-        return Streamed(await begun(log_lines(store, session_id, after, limit)), LINES, gateway.stopping)
+        return BodyStream(await begun(log_lines(store, session_id, after, limit)), LINES, gateway.stopping)
 
     @routes.get(
         "/api/export",
@@ -72,7 +72,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         if gateway.exports.total() >= MOST_EXPORTS or gateway.exports[store.tenant] >= MOST_OF_A_TENANT:
             raise Busy(f"{gateway.exports.total()} exports are under way", retry_after=10)
         made = counted(gateway, store.tenant, archive_bytes(store, session))
-        return Streamed(await begun(made), ARCHIVE, gateway.stopping)
+        return BodyStream(await begun(made), ARCHIVE, gateway.stopping)
 
     @routes.post(
         "/api/import",

@@ -18,7 +18,7 @@ from holdfast.gateway.api.body import or_empty, parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import LINES
 from holdfast.gateway.api.parameters import TenantStore
-from holdfast.gateway.api.streams import Streamed
+from holdfast.gateway.api.streams import BodyStream
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.wire.upkeep import (
@@ -87,7 +87,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
         chosen = (await read_body(request, _verify)).sessions
         for session_id in chosen or ():
             await store.sessions.get(session_id)
-        return Streamed(verification(store, chosen), LINES, gateway.stopping)
+        return BodyStream(verification(store, chosen), LINES, gateway.stopping)
 
     @routes.post(
         "/api/retention",

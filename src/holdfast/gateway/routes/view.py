@@ -15,7 +15,7 @@ from holdfast.core.ids import check_session_id
 from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, most, size_of
 from holdfast.gateway.wire import children as wire_children
 from holdfast.gateway.wire.queries import DamagedEvent
-from holdfast.gateway.wire.sessions import Cursor, session_row
+from holdfast.gateway.wire.sessions import WindowCursor, session_row
 from holdfast.store import ReadLength, SessionSnapshot, Store, StoreSnapshot
 
 MOST_SEEN = 20_000
@@ -131,7 +131,7 @@ def _newest(session: SessionSnapshot, limit: int) -> tuple[Window, list[DamagedE
         size = PAGE
     shown = found[-most(found[::-1], limit) :]
     older = shown[0].seq if len(shown) == limit or len(shown) < len(found) else lowest
-    window = Window(shown, Cursor(older if older > 1 else None, end))
+    window = Window(shown, WindowCursor(older if older > 1 else None, end))
     return window, [each for each in damaged if each.seq >= older]
 
 

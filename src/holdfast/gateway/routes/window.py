@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.core import Event, types
-from holdfast.gateway.wire.sessions import Cursor
+from holdfast.gateway.wire.sessions import WindowCursor
 from holdfast.gateway.wire.types import MAX_SEQ
 from holdfast.store import Store, count_within
 
@@ -24,7 +24,7 @@ class Window:
     """Some events, oldest first, and where to go on."""
 
     events: list[Event]
-    cursor: Cursor
+    cursor: WindowCursor
 
 
 def is_action(event: Event) -> bool:
@@ -71,7 +71,7 @@ async def newest(store: Store, session_id: str, limit: int, before: int | None, 
     shown = found[-most(found[::-1], limit) :]
     whole = page.ended and len(shown) == len(found) < limit
     older = None if whole or not shown or shown[0].seq == 1 else shown[0].seq
-    return Window(shown, Cursor(older, end))
+    return Window(shown, WindowCursor(older, end))
 
 
 async def following(
@@ -89,4 +89,4 @@ async def following(
         size = PAGE
     shown = found[: most(found, limit)]
     end = shown[-1].seq if shown and (len(shown) < len(found) or len(shown) == limit) else seen
-    return Window(shown, Cursor(min(after + 1, MAX_SEQ) if after else None, end))
+    return Window(shown, WindowCursor(min(after + 1, MAX_SEQ) if after else None, end))

@@ -12,7 +12,7 @@ from holdfast.core.statuses import GoalPriority, GoalStatus
 from holdfast.gateway.wire.types import Body, Name, OwnName, Seq, Time, Timestamp
 
 
-class Goal(Struct, rename="camel", omit_defaults=True):
+class GoalView(Struct, rename="camel", omit_defaults=True):
     """What a session is to reach."""
 
     goal_id: str
@@ -48,7 +48,7 @@ class GoalChange(Body):
     idempotency_key: OwnName | None = None
 
 
-class SubAgent(Struct, rename="camel", omit_defaults=True):
+class SubAgentView(Struct, rename="camel", omit_defaults=True):
     """An agent at work for a session."""
 
     agent_id: str
@@ -83,7 +83,7 @@ class AgentEnd(Body):
     idempotency_key: OwnName | None = None
 
 
-class GoalPatch(Body):
+class GoalInPatch(Body):
     """A goal in a patch of the state: added if there is none with its id, else changed to what is given.
 
     `id` is taken for `goalId`. Times are those of a goal that is new, or that ends with this patch.
@@ -98,7 +98,7 @@ class GoalPatch(Body):
     completed_at: Timestamp = None
 
 
-class AgentPatch(Body):
+class AgentInPatch(Body):
     """A sub-agent in a patch of the state: spawned if there is none with its id, ended if its status says so.
 
     `id` is taken for `agentId`. Times are those of a sub-agent that is new, or that ends with this patch.
@@ -114,7 +114,7 @@ class AgentPatch(Body):
     result: Any = UNSET
 
 
-class Checkpoint(Struct, rename="camel"):
+class CheckpointView(Struct, rename="camel"):
     """A point in the log to branch from or restore to."""
 
     checkpoint_id: str
@@ -127,7 +127,7 @@ class Checkpoint(Struct, rename="camel"):
 class CheckpointList(Struct):
     """A session's checkpoints, oldest first."""
 
-    checkpoints: list[Checkpoint]
+    checkpoints: list[CheckpointView]
 
 
 class NewCheckpoint(Body):
@@ -153,7 +153,7 @@ class Compaction(Body):
     idempotency_key: OwnName | None = None
 
 
-class Snapshot(Struct, rename="camel"):
+class SnapshotView(Struct, rename="camel"):
     """What stands for the events from `firstSeq` to `lastSeq`."""
 
     seq: Seq
@@ -164,7 +164,7 @@ class Snapshot(Struct, rename="camel"):
     created_at: Time
 
 
-class Effect(Struct, rename="camel", omit_defaults=True):
+class EffectView(Struct, rename="camel", omit_defaults=True):
     """One call of a tool that changes something outside."""
 
     call_id: str
@@ -176,33 +176,33 @@ class Effect(Struct, rename="camel", omit_defaults=True):
     result: Raw | None = None
 
 
-def goal(found: core.Goal) -> Goal:
+def goal(found: core.Goal) -> GoalView:
     """The goal as clients see it."""
     created_at, completed_at = to_iso(found.created_at), when(found.completed_at)
-    return Goal(found.goal_id, found.description, found.status, found.priority, created_at, completed_at)
+    return GoalView(found.goal_id, found.description, found.status, found.priority, created_at, completed_at)
 
 
-def agent(found: core.SubAgent) -> SubAgent:
+def agent(found: core.SubAgent) -> SubAgentView:
     """The sub-agent as clients see it."""
     ended = (when(found.completed_at), value(found.result) if found.completed_at is not None else None)
-    return SubAgent(found.agent_id, found.type, value(found.task), found.status, to_iso(found.spawned_at), *ended)
+    return SubAgentView(found.agent_id, found.type, value(found.task), found.status, to_iso(found.spawned_at), *ended)
 
 
-def checkpoint(found: core.Checkpoint) -> Checkpoint:
+def checkpoint(found: core.Checkpoint) -> CheckpointView:
     """The checkpoint as clients see it."""
-    return Checkpoint(found.checkpoint_id, found.name, found.seq, found.reason, to_iso(found.created_at))
+    return CheckpointView(found.checkpoint_id, found.name, found.seq, found.reason, to_iso(found.created_at))
 
 
-def snapshot(found: core.Snapshot) -> Snapshot:
+def snapshot(found: core.Snapshot) -> SnapshotView:
     """The snapshot as clients see it."""
     span = (found.seq, found.first_seq, found.last_seq)
-    return Snapshot(*span, found.kind, value(found.document), to_iso(found.created_at))
+    return SnapshotView(*span, found.kind, value(found.document), to_iso(found.created_at))
 
 
-def effect(found: core.Effect) -> Effect:
+def effect(found: core.Effect) -> EffectView:
     """The effect as clients see it."""
     ended = (when(found.finished_at), value(found.result) if found.finished_at is not None else None)
-    return Effect(found.call_id, found.tool, found.digest, found.status, to_iso(found.started_at), *ended)
+    return EffectView(found.call_id, found.tool, found.digest, found.status, to_iso(found.started_at), *ended)
 
 
 def value(found: Any) -> Raw:

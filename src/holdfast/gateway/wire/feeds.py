@@ -28,7 +28,7 @@ class Connected(Struct, rename="camel", omit_defaults=True, tag="connected"):
     cursor: str | None = None
 
 
-class Message(Struct, rename="camel", omit_defaults=True):
+class FeedMessage(Struct, rename="camel", omit_defaults=True):
     """One event; `data` is an action, or what the store's own event says."""
 
     type: str

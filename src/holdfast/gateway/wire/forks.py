@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from holdfast.core.statuses import COMPLETED, SessionStatus
-from holdfast.gateway.wire.children import Effect, Goal, Snapshot, SubAgent
+from holdfast.gateway.wire.children import EffectView, GoalView, SnapshotView, SubAgentView
 from holdfast.gateway.wire.sessions import Action, SessionRow
 from holdfast.gateway.wire.types import TEXT, Body, Document, Name, OwnName, Seq, SessionId, Time
 
 
-class Ending(Body):
+class SessionEnd(Body):
     """How a session ends."""
 
     status: SessionStatus = COMPLETED
@@ -19,7 +19,7 @@ class Ending(Body):
     idempotency_key: OwnName | None = None
 
 
-class Ended(Struct, rename="camel"):
+class SessionEndView(Struct, rename="camel"):
     """A session that has ended, and what was said of it."""
 
     session_id: str
@@ -27,7 +27,7 @@ class Ended(Struct, rename="camel"):
     final: Raw
 
 
-class Tagging(Body):
+class TagChange(Body):
     """Tags to add and to remove."""
 
     add: list[Name] = field(default_factory=list)
@@ -49,14 +49,14 @@ class Hold(Body):
     reason: Annotated[str, Meta(max_length=512, extra_json_schema=TEXT)] = ""
 
 
-class Held(Struct, rename="camel"):
+class HoldView(Struct, rename="camel"):
     """Whether a session is under legal hold."""
 
     session_id: str
     held: bool
 
 
-class Deleted(Struct, rename="camel"):
+class DeletionView(Struct, rename="camel"):
     """A session that was deleted, and what its log was."""
 
     session_id: str
@@ -98,7 +98,7 @@ class Origin(Struct, rename="camel"):
     seq: Seq
 
 
-class Forked(Struct, rename="camel"):
+class ForkView(Struct, rename="camel"):
     """A session that was forked, and from where."""
 
     session_id: str
@@ -106,7 +106,7 @@ class Forked(Struct, rename="camel"):
     head_seq: Seq
 
 
-class Succeeded(Struct, rename="camel"):
+class SuccessorView(Struct, rename="camel"):
     """A session that took the place of another on its keys."""
 
     session_id: str
@@ -146,13 +146,13 @@ class ResumeView(Struct, rename="camel"):
     """
 
     session: SessionRow
-    snapshot: Snapshot | None
+    snapshot: SnapshotView | None
     events: list[Action]
     complete: bool
     state: Document
-    goals: list[Goal]
-    agents: list[SubAgent]
-    effects: list[Effect]
+    goals: list[GoalView]
+    agents: list[SubAgentView]
+    effects: list[EffectView]
     goals_omitted: int | UnsetType = UNSET
     agents_omitted: int | UnsetType = UNSET
     effects_omitted: int | UnsetType = UNSET

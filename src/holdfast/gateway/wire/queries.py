@@ -5,7 +5,7 @@ from msgspec import Struct
 from holdfast.gateway.wire.types import Seq, Time
 
 
-class Hit(Struct, rename="camel"):
+class HitView(Struct, rename="camel"):
     """An event that was found, and the text around the first match; highlights are [start, end] in the snippet.
 
     Of an event that is too large for its text to be read, the snippet is null.
@@ -29,15 +29,15 @@ class DamagedEvent(Struct, rename="camel"):
     problem: str
 
 
-class Hits(Struct):
+class HitList(Struct):
     """One page of hits, newest first; `cursor` asks for the next, null at the end."""
 
-    hits: list[Hit]
+    hits: list[HitView]
     cursor: str | None
     damaged: list[DamagedEvent]
 
 
-class Tokens(Struct, rename="camel"):
+class TokenCounts(Struct, rename="camel"):
     """What models were asked and answered."""
 
     calls: int
@@ -52,7 +52,7 @@ class Day(Struct, rename="camel"):
 
     day: str
     sessions: int
-    tokens: Tokens
+    tokens: TokenCounts
 
 
 class Stats(Struct, rename="camel"):
@@ -62,5 +62,5 @@ class Stats(Struct, rename="camel"):
     by_status: dict[str, int]
     events: int
     size_bytes: int
-    tokens: Tokens
+    tokens: TokenCounts
     days: list[Day]

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 from holdfast.core import Event, Session
 from holdfast.core.clock import to_iso
-from holdfast.gateway.wire.children import AgentPatch, Goal, GoalPatch, SubAgent
+from holdfast.gateway.wire.children import AgentInPatch, GoalInPatch, GoalView, SubAgentView
 from holdfast.gateway.wire.queries import DamagedEvent
 from holdfast.gateway.wire.types import Body, Document, Name, OwnName, Seq, SessionId, Timestamp
 from holdfast.store import MAX_EVENTS
@@ -35,7 +35,7 @@ class NewAction(Body):
 NewActions = Annotated[list[NewAction], Meta(min_length=1, max_length=MAX_EVENTS)]
 
 
-class Written(Struct, rename="camel"):
+class ActionReceipt(Struct, rename="camel"):
     """Where an action is in its session's log."""
 
     seq: Seq
@@ -43,7 +43,7 @@ class Written(Struct, rename="camel"):
     timestamp: str
 
 
-class BatchWritten(Struct, rename="camel"):
+class BatchReceipt(Struct, rename="camel"):
     """Where the actions of a batch are; `replayed` counts those that were there before."""
 
     first_seq: Seq
@@ -98,7 +98,7 @@ class Action(Struct, rename="camel", omit_defaults=True):
     erased: str | None = None
 
 
-class Cursor(Struct):
+class WindowCursor(Struct):
     """Where to go on: `before` for older actions, null if there are none; `after` for those that come."""
 
     before: Seq | None
@@ -109,7 +109,7 @@ class ActionPage(Struct):
     """Actions, oldest first."""
 
     actions: list[Action]
-    cursor: Cursor
+    cursor: WindowCursor
 
 
 class NewSession(Body):
@@ -124,7 +124,7 @@ class NewSession(Body):
     agent: Name | None = None
 
 
-class SessionCreated(Struct, rename="camel"):
+class SessionMade(Struct, rename="camel"):
     """The session that was described."""
 
     success: bool
@@ -169,7 +169,7 @@ class SessionView(Struct, omit_defaults=True):
     actions: list[Action]
     responses: list[Action]
     final: Raw
-    cursor: Cursor
+    cursor: WindowCursor
     damaged: list[DamagedEvent] = field(default_factory=list)
 
 
@@ -182,8 +182,8 @@ class StateView(Struct, rename="camel"):
 
     session_id: str
     version: int
-    goals: list[Goal]
-    agents: list[SubAgent]
+    goals: list[GoalView]
+    agents: list[SubAgentView]
     goals_omitted: int | UnsetType = UNSET
     agents_omitted: int | UnsetType = UNSET
 
@@ -195,8 +195,8 @@ class StatePatch(Struct, rename="camel"):
     """
 
     expected_version: Annotated[int, Meta(ge=0)] | None = None
-    goals: list[GoalPatch] = field(default_factory=list)
-    agents: list[AgentPatch] = field(default_factory=list)
+    goals: list[GoalInPatch] = field(default_factory=list)
+    agents: list[AgentInPatch] = field(default_factory=list)
 
 
 class Connections(Struct, rename="camel"):
@@ -236,7 +236,7 @@ class Ready(Struct, rename="camel"):
     figures: Document
 
 
-class Service(Struct):
+class ServiceView(Struct):
     """What runs here."""
 
     service: str

@@ -4,8 +4,7 @@ It knows the user's name only if the prompt that it is given says so, and theref
 runtime remembered and what it lost.
 """
 
-from holdfast.models.simulator.answer import Answer, Provenance, answer
-from holdfast.models.simulator.backend import SimulatorBackend
+from holdfast.models.simulator.answer import Provenance, SimulatorAnswer, SimulatorBackend, answer
 from holdfast.models.simulator.recollection import Source
 
-__all__ = ["Answer", "Provenance", "SimulatorBackend", "Source", "answer"]
+__all__ = ["Provenance", "SimulatorAnswer", "SimulatorBackend", "Source", "answer"]

@@ -4,19 +4,21 @@ Every answer says which rule gave it and, where it tells a fact, which message t
 data: whoever serves the answer waits.
 """
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.core import strict_json
 from holdfast.models.messages import CompletionResponse, Message, Role, Tool, ToolCall
-from holdfast.models.simulator import attachments, commands, facts, files_asked, finishing, lengths, usage
-from holdfast.models.simulator.commands import AskAgent, Read, Recall, UseSkill
-from holdfast.models.simulator.delay import seconds_to_think
-from holdfast.models.simulator.plan import Plan, Turn, plan, turn_of
+from holdfast.models.simulator import attachments, file_questions, language, measures, toolbox
+from holdfast.models.simulator.language import AskAgent, ReadFile, Recall, UseSkill
+from holdfast.models.simulator.plan import PromptTurn, TurnPlan, plan, turn_of
 from holdfast.models.simulator.prompt import listen
 from holdfast.models.simulator.recollection import Source, from_conversation, from_memory
+
+MODEL = "sim-1"
 
 HOW_MANY = re.compile(r"\bhow many messages have I sent\b", re.IGNORECASE)
 
@@ -30,7 +32,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SimulatorAnswer:
     """A response, where it came from, how many seconds to wait before it is given, and between its pieces."""
 
     response: CompletionResponse
@@ -47,19 +49,24 @@ class _Reply:
     sources: tuple[Source, ...] = ()
 
 
-def answer(messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Answer:
+def answer(messages: Sequence[Message], tools: Sequence[Tool] = ()) -> SimulatorAnswer:
     """The answer to a prompt, always the same for the same messages and tools."""
     turn = turn_of(listen(messages))
     planned = plan(turn, tools)
     reply = _action(planned, messages) or _last_word(_report(turn, planned) or _words(turn, planned), messages, tools)
-    response = CompletionResponse(reply.content, list(reply.calls), usage.count(messages, reply.content, reply.calls))
+    response = CompletionResponse(
+        reply.content, list(reply.calls), measures.count_tokens(messages, reply.content, reply.calls)
+    )
     words = turn.request.words
-    return Answer(
-        response, Provenance(reply.rule, reply.sources), seconds_to_think(words), lengths.seconds_per_piece(words)
+    return SimulatorAnswer(
+        response,
+        Provenance(reply.rule, reply.sources),
+        measures.seconds_to_think(words),
+        measures.seconds_per_piece(words),
     )
 
 
-def _action(planned: Plan, messages: Sequence[Message]) -> _Reply | None:
+def _action(planned: TurnPlan, messages: Sequence[Message]) -> _Reply | None:
     """Tool calls for what is to be done, if anything is."""
     if planned.stuck or not planned.calls:
         return None
@@ -71,7 +78,7 @@ def _action(planned: Plan, messages: Sequence[Message]) -> _Reply | None:
 
 def _last_word(reply: _Reply, messages: Sequence[Message], tools: Sequence[Tool]) -> _Reply:
     """A reply in the form that the framework wants the last word of a turn in."""
-    content, call = finishing.wrap(reply.content, tools, messages)
+    content, call = toolbox.last_word(reply.content, tools, messages)
     calls = (ToolCall(_call_id(messages, 0), call.name, call.arguments),) if call else ()
     return replace(reply, content=content, calls=calls)
 
@@ -82,12 +89,12 @@ def _call_id(messages: Sequence[Message], number: int) -> str:
     return "call_" + hashlib.sha256(strict_json.dump([prompt, number])).hexdigest()[:24]
 
 
-def _report(turn: Turn, planned: Plan) -> _Reply | None:
+def _report(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     """The end of a turn whose tools have run or are missing, unless a question is open: they may have answered it."""
     words = turn.request.words
     if planned.stuck:
         return _Reply("no_tool", "I have no tool that can do that.")
-    if not turn.results or (not planned.wishes and facts.asked(words)) or files_asked.content_asked(words):
+    if not turn.results or (not planned.wishes and language.questions(words)) or file_questions.file_question(words):
         return None
     recalled = _recollection(turn, planned)
     done, told = [], []
@@ -98,7 +105,7 @@ def _report(turn: Turn, planned: Plan) -> _Reply | None:
                 continue
             case AskAgent():
                 told.append(f"The agent at {wish.url} answered: {result.words}")
-            case Read():
+            case ReadFile():
                 told.append(f"{wish.path} says: {result.words}")
             case UseSkill() if len(turn.results) > number + 1:
                 told.append(f"I used the skill {wish.name}.")
@@ -110,7 +117,7 @@ def _report(turn: Turn, planned: Plan) -> _Reply | None:
     )
 
 
-def _words(turn: Turn, planned: Plan) -> _Reply:
+def _words(turn: PromptTurn, planned: TurnPlan) -> _Reply:
     """An answer in words, which begins with what was attached."""
     reply = _text(turn, planned)
     attached = turn.request.attachments
@@ -120,58 +127,101 @@ def _words(turn: Turn, planned: Plan) -> _Reply:
     return replace(reply, content=f"{seen} {reply.content}".rstrip())
 
 
-def _text(turn: Turn, planned: Plan) -> _Reply:
-    request, heard = turn.request, turn.heard
-    meant = commands.without_commands(request.words)
-    if recalled := _recollection(turn, planned):
-        return recalled
-    if things := facts.asked(request.words):
-        return _told([(thing, from_conversation(thing, heard)) for thing in things])
-    if question := files_asked.content_asked(request.words):
-        return _from_file(question, turn)
-    if HOW_MANY.search(meant):
-        sent = sum(said.role == Role.USER and not said.summary for said in heard)
-        return _Reply("count", f"You have sent {_counted(sent, 'message')}.")
-    if told := lengths.long_answer(meant):
-        return _Reply("long", told)
-    if request.attachments and files_asked.SUMMARIZE.search(meant):
-        return _Reply("summary", files_asked.summary(request.attachments))
-    if described := files_asked.about(request, heard):
-        return _Reply("attachments", "" if request.attachments else described)
-    if stated := facts.stated(request.words):
-        return _Reply("statement", " ".join(_acknowledgement(fact) for fact in stated))
-    if request.words:
-        return _Reply("echo", f"You said: {commands.to_say(request.words)}")
-    if request.attachments:
-        return _Reply("attachments", "")
+def _text(turn: PromptTurn, planned: TurnPlan) -> _Reply:
+    """What the first rule says that has something to say."""
+    for rule in _RULES:
+        reply = rule(turn, planned)
+        if reply is not None:
+            return reply
     return _Reply("empty", "I received an empty prompt.")
 
 
-def _recollection(turn: Turn, planned: Plan) -> _Reply | None:
+def _recollection(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     """What memory has of the things that it was asked for, if it was."""
     asked_a_tool = any(isinstance(wish, Recall) for wish in planned.wishes)
     found = [
         (thing, from_memory(thing, turn.heard, turn.results, asked_a_tool=asked_a_tool)) for thing in planned.things
     ]
-    return _told(found) if found else None
+    return _recall(found) if found else None
 
 
-def _told(found: Sequence[tuple[str, Source | None]]) -> _Reply:
+def _conversation(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    things = language.questions(turn.request.words)
+    return _recall([(thing, from_conversation(thing, turn.heard)) for thing in things]) if things else None
+
+
+def _file_content(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    question = file_questions.file_question(turn.request.words)
+    if question is None:
+        return None
+    where = question.name or "the file"
+    source = file_questions.find(question, turn.heard)
+    if source:
+        return _Reply("file", f"The {question.thing} in {where} is {source.value}.", sources=(source,))
+    return _Reply("file", f"I do not know the {question.thing} in {where}.")
+
+
+def _message_count(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    if not HOW_MANY.search(language.without_commands(turn.request.words)):
+        return None
+    sent = sum(said.role == Role.USER and not said.summary for said in turn.heard)
+    return _Reply("count", f"You have sent {_counted(sent, 'message')}.")
+
+
+def _long_answer(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    words = measures.long_answer(language.without_commands(turn.request.words))
+    return _Reply("long", words) if words else None
+
+
+def _summary(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    attached = turn.request.attachments
+    if attached and file_questions.SUMMARIZE.search(language.without_commands(turn.request.words)):
+        return _Reply("summary", file_questions.summary(attached))
+    return None
+
+
+def _file_description(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    described = file_questions.about(turn.request, turn.heard)
+    return _Reply("attachments", "" if turn.request.attachments else described) if described else None
+
+
+def _acknowledgement(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    facts = language.statements(turn.request.words)
+    return _Reply("statement", " ".join(_note(fact) for fact in facts)) if facts else None
+
+
+def _echo(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    words = turn.request.words
+    return _Reply("echo", f"You said: {language.to_say(words)}") if words else None
+
+
+def _receipt(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    return _Reply("attachments", "") if turn.request.attachments else None
+
+
+_RULES: tuple[Callable[[PromptTurn, TurnPlan], _Reply | None], ...] = (
+    _recollection,  # memory is to be asked: what it has
+    _conversation,  # "what is my name?": what the conversation has
+    _file_content,  # "what is the code word in notes.txt?": what the file has
+    _message_count,  # "how many messages have I sent?"
+    _long_answer,  # "count to 500", "a story of 200 words"
+    _summary,  # "summarize", with a file
+    _file_description,  # "which files did I send?"
+    _acknowledgement,  # "my name is Ada"
+    _echo,  # any other words
+    _receipt,  # files without words
+)
+"""How a turn is answered in words: the first of these that applies."""
+
+
+def _recall(found: Sequence[tuple[str, Source | None]]) -> _Reply:
     sentences = [
         f"Your {thing} is {source.value}." if source else f"I do not know your {thing}." for thing, source in found
     ]
     return _Reply("recall", " ".join(sentences), sources=tuple(source for _, source in found if source))
 
 
-def _from_file(question: files_asked.FileQuestion, turn: Turn) -> _Reply:
-    where = question.name or "the file"
-    source = files_asked.find(question, turn.heard)
-    if source:
-        return _Reply("file", f"The {question.thing} in {where} is {source.value}.", sources=(source,))
-    return _Reply("file", f"I do not know the {question.thing} in {where}.")
-
-
-def _acknowledgement(fact: facts.Fact) -> str:
+def _note(fact: language.Fact) -> str:
     if fact.thing.casefold() == "name":
         return f"Nice to meet you, {fact.value}."
     return f"Noted: your {fact.thing} is {fact.value}."
@@ -179,3 +229,26 @@ def _acknowledgement(fact: facts.Fact) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+class SimulatorBackend:
+    """A model whose answers follow from the prompt alone; it keeps nothing between calls."""
+
+    model = MODEL
+
+    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+        """The simulator's answer, after the time that the user asked it to think for."""
+        given = answer(messages, tools)
+        await asyncio.sleep(given.delay)
+        return given.response
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[str | CompletionResponse]:
+        """The words of the answer, piece by piece at the pace that the user asked for, and then the whole answer."""
+        given = answer(messages, tools)
+        await asyncio.sleep(given.delay)
+        for piece in measures.pieces(given.response.content):
+            yield piece
+            await asyncio.sleep(given.pace)
+        yield given.response

@@ -11,37 +11,80 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from holdfast.core import Clock, HoldfastError, IdSource, SystemClock, TimeOrderedIds, strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.models.errors import ModelBusy
-from holdfast.models.simulator import catalogue, faults, usage
-from holdfast.models.simulator.answer import Answer, answer
-from holdfast.models.simulator.faults import Fault, Faults
+from holdfast.models.simulator import catalogue, control
+from holdfast.models.simulator.answer import SimulatorAnswer, answer
+from holdfast.models.simulator.catalogue import Uploads
+from holdfast.models.simulator.control import Fault, FaultQueue, Script, ScriptLine
 from holdfast.models.simulator.log import AnswerLog
-from holdfast.models.simulator.script import Line, Script
-from holdfast.models.simulator.sending import EVENTS, CutResponse, Pause, first_half
-from holdfast.models.simulator.uploads import Uploads
-from holdfast.models.simulator.wire import messages_request
-from holdfast.models.simulator.wire.api import Api, Asked, Envelope, Problem
-from holdfast.models.simulator.wire.apis import CHAT, MESSAGES, RESPONSES
+from holdfast.models.simulator.measures import count_tokens
+from holdfast.models.simulator.wire.api import AnswerHead, Api, ApiProblem, ModelRequest
+from holdfast.models.simulator.wire.chat import CHAT
+from holdfast.models.simulator.wire.messages import MESSAGES, read_to_count
+from holdfast.models.simulator.wire.responses import RESPONSES
+
+EVENTS = "text/event-stream"
+
+
+class Pause:
+    """Waits; ModelBusy if the service stops first."""
+
+    def __init__(self, stopping: asyncio.Event) -> None:
+        self._stopping = stopping
+
+    async def __call__(self, seconds: float) -> None:
+        """Wait for some seconds."""
+        if not seconds:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+        raise ModelBusy("the simulator stopped while it was thinking")
+
+
+class CutResponse(Response):
+    """Pieces of an answer after which the connection breaks: the client never sees its end."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]
+        self._pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the pieces, and leave without a last one: the server then closes the connection."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for piece in self._pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+def first_half(pieces: Sequence[bytes]) -> list[bytes]:
+    """What is sent of an answer that is cut: of one that is whole, half of its bytes."""
+    if len(pieces) == 1:
+        return [pieces[0][: len(pieces[0]) // 2]]
+    return list(pieces[: max(1, len(pieces) // 2)])
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SimulatorSettings:
     """How a simulator behaves: seconds before each answer and between the pieces of a streamed one, the answers
     to give instead of its own, and the faults that the first requests meet."""
 
     latency: float = 0.0
     chunk_delay: float = 0.0
-    script: Sequence[Line] | None = None
+    script: Sequence[ScriptLine] | None = None
     faults: Sequence[Fault] = ()
 
 
 class Simulator:
     """The routes, and what they share: the log, the faults that wait, the uploads, and the place in the script."""
 
-    def __init__(self, settings: Settings, stopping: asyncio.Event, clock: Clock, ids: IdSource) -> None:
+    def __init__(self, settings: SimulatorSettings, stopping: asyncio.Event, clock: Clock, ids: IdSource) -> None:
         self._settings = settings
         self._pause = Pause(stopping)
         self._clock = clock
@@ -50,7 +93,7 @@ class Simulator:
 
     def _begin(self) -> None:
         self._log = AnswerLog()
-        self._faults = Faults(self._settings.faults)
+        self._faults = FaultQueue(self._settings.faults)
         self._uploads = Uploads(self._ids)
         self._script = None if self._settings.script is None else Script(self._settings.script)
 
@@ -58,19 +101,21 @@ class Simulator:
         """An answer to a prompt, in one piece or streamed; or the fault that is due."""
         asked = api.read(await request.body())
         asked = replace(asked, messages=self._uploads.into(asked.messages))
-        fault = faults.from_header(request.headers.get(faults.HEADER)) or self._faults.take()
+        fault = control.fault_from_header(request.headers.get(control.HEADER)) or self._faults.take()
         now = self._clock.now()
         if fault and fault.status:
             self._log.add(now, api.name, asked, None, fault.kind)
-            return _refusal(api, Problem(fault.status, f"the simulator was told to fail with {fault.kind}"), fault)
+            return _refusal(api, ApiProblem(fault.status, f"the simulator was told to fail with {fault.kind}"), fault)
         given = self._script.next(asked.messages) if self._script else answer(asked.messages, asked.tools)
         self._log.add(now, api.name, asked, given, fault.kind if fault else None)
-        envelope = Envelope(f"{api.prefix}{self._ids()}", asked.model, now // 1000, asked.include_usage)
+        envelope = AnswerHead(f"{api.prefix}{self._ids()}", asked.model, now // 1000, asked.include_usage)
         return await self._send(api, asked, envelope, given, fault)
 
-    async def _send(self, api: Api, asked: Asked, envelope: Envelope, given: Answer, fault: Fault | None) -> Response:
-        wait = given.delay + self._settings.latency + (fault.seconds if fault and fault.kind == faults.SLOW else 0)
-        cut = fault is not None and fault.kind == faults.CUT
+    async def _send(
+        self, api: Api, asked: ModelRequest, envelope: AnswerHead, given: SimulatorAnswer, fault: Fault | None
+    ) -> Response:
+        wait = given.delay + self._settings.latency + (fault.seconds if fault and fault.kind == control.SLOW else 0)
+        cut = fault is not None and fault.kind == control.CUT
         if not asked.stream:
             await self._pause(wait)
             document = api.document(envelope, given.response)
@@ -90,12 +135,12 @@ class Simulator:
                 yield piece
                 await self._pause(pace)
         except ModelBusy as error:
-            yield api.failed(_problem(error))
+            yield api.error_event(_problem(error))
 
     async def count_tokens(self, request: Request) -> Response:
         """What a prompt to Anthropic's API costs."""
-        asked = messages_request.read_to_count(await request.body())
-        counted = usage.count(asked.messages, "", ())
+        asked = read_to_count(await request.body())
+        counted = count_tokens(asked.messages, "", ())
         return JSONResponse({"input_tokens": counted["prompt_tokens"]})
 
     async def upload(self, request: Request) -> Response:
@@ -125,7 +170,7 @@ class Simulator:
     async def faults(self, request: Request) -> Response:
         """The faults that wait for a request, after those that are sent have been added."""
         if request.method == "POST":
-            self._faults.add(faults.from_body(await request.body()))
+            self._faults.add(control.faults_from_body(await request.body()))
         return JSONResponse(self._faults.document())
 
     async def reset(self, request: Request) -> Response:
@@ -153,11 +198,11 @@ def create_app(
     stopping: asyncio.Event | None = None,
     clock: Clock | None = None,
     ids: IdSource | None = None,
-    settings: Settings | None = None,
+    settings: SimulatorSettings | None = None,
 ) -> Starlette:
     """A simulator with an empty log; once `stopping` is set, thoughts are cut short with an error."""
     simulator = Simulator(
-        settings or Settings(), stopping or asyncio.Event(), clock or SystemClock(), ids or TimeOrderedIds()
+        settings or SimulatorSettings(), stopping or asyncio.Event(), clock or SystemClock(), ids or TimeOrderedIds()
     )
     return Starlette(
         routes=[
@@ -190,17 +235,17 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HoldfastError):
         return _refusal(api, _problem(error))
     assert isinstance(error, HTTPException)
-    return JSONResponse(api.error(Problem(error.status_code, error.detail)), error.status_code, error.headers)
+    return JSONResponse(api.error(ApiProblem(error.status_code, error.detail)), error.status_code, error.headers)
 
 
-def _refusal(api: Api, problem: Problem, fault: Fault | None = None) -> Response:
+def _refusal(api: Api, problem: ApiProblem, fault: Fault | None = None) -> Response:
     headers = {"retry-after": str(fault.retry_after)} if fault and fault.retry_after is not None else None
     return JSONResponse(api.error(problem), problem.status, headers)
 
 
-def _problem(error: HoldfastError) -> Problem:
+def _problem(error: HoldfastError) -> ApiProblem:
     said = f"{error.message}; {error.hint}" if error.hint else error.message
-    return Problem(error.status, said, error.code)
+    return ApiProblem(error.status, said, error.code)
 
 
 def _is_anthropic(request: Request) -> bool:

@@ -36,7 +36,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class AttachedFile:
     """A file that came with a message; `text` is its content if that is text and reached the model."""
 
     kind: str
@@ -69,12 +69,12 @@ class Attachment:
 class Mention:
     """A file in the words of a message, and where it stands there."""
 
-    attachment: Attachment
+    attachment: AttachedFile
     start: int
     end: int
 
 
-def attached(message: Message) -> tuple[Attachment, ...]:
+def files_of(message: Message) -> tuple[AttachedFile, ...]:
     """What is attached to a message: the files in its words, each with the part that it names, and other parts."""
     found = [mention.attachment for mention in mentions(message.text)]
     if isinstance(message.content, str):
@@ -104,12 +104,12 @@ def mentions(text: str) -> list[Mention]:
         size = SIZE.search(match["more"] or "")
         media_type = match["type"] or mimetypes.guess_type(match["name"])[0]
         kind = "image" if (media_type or "").startswith("image/") else "file"
-        file = Attachment(kind, match["name"], media_type, int(size[1]) if size else None, words)
+        file = AttachedFile(kind, match["name"], media_type, int(size[1]) if size else None, words)
         found.append(Mention(file, match.start(), match.end() if end < 0 else end + len(last)))
     return found
 
 
-def _put(attachment: Attachment, found: list[Attachment]) -> None:
+def _put(attachment: AttachedFile, found: list[AttachedFile]) -> None:
     """Add an attachment, in the place of the mention that names it if there is one."""
     for place, mention in enumerate(found):
         if not attachment.name and mention.kind == attachment.kind:
@@ -118,12 +118,12 @@ def _put(attachment: Attachment, found: list[Attachment]) -> None:
     found.append(attachment)
 
 
-def names(attachments: Sequence[Attachment]) -> str:
+def names(attachments: Sequence[AttachedFile]) -> str:
     """All of them described."""
     return ", ".join(attachment.described for attachment in attachments)
 
 
-def read(part: Part) -> Attachment:
+def read(part: Part) -> AttachedFile:
     """The attachment in a part of a message."""
     kind = KINDS.get(part["type"]) or str(part["type"])
     source = _source(part)
@@ -164,10 +164,10 @@ def _decoded(data: str) -> bytes | None:
         return None
 
 
-def _named(kind: str, name: str | None, media_type: str | None, raw: bytes | None) -> Attachment:
+def _named(kind: str, name: str | None, media_type: str | None, raw: bytes | None) -> AttachedFile:
     media_type = media_type or (mimetypes.guess_type(name)[0] if name else None)
     size = None if raw is None else len(raw)
-    return Attachment(kind, name, media_type, size, _words(media_type, raw))
+    return AttachedFile(kind, name, media_type, size, _words(media_type, raw))
 
 
 def _words(media_type: str | None, raw: bytes | None) -> str | None:

@@ -4,8 +4,8 @@ from collections import deque
 from dataclasses import asdict
 from typing import Any
 
-from holdfast.models.simulator.answer import Answer
-from holdfast.models.simulator.wire.api import Asked
+from holdfast.models.simulator.answer import SimulatorAnswer
+from holdfast.models.simulator.wire.api import ModelRequest
 
 LENGTH = 1000
 MAX_TEXT = 500
@@ -19,7 +19,7 @@ class AnswerLog:
         self._asked = 0
         self._answered = 0
 
-    def add(self, at: int, api: str, asked: Asked, given: Answer | None, fault: str | None) -> None:
+    def add(self, at: int, api: str, asked: ModelRequest, given: SimulatorAnswer | None, fault: str | None) -> None:
         """Remember a request at a time in milliseconds: its answer, or that it got none, and the fault it met."""
         self._asked += 1
         self._answered += given is not None
@@ -40,7 +40,7 @@ class AnswerLog:
         return {"answered": self._answered, "answers": list(self._entries)}
 
 
-def _answer(given: Answer) -> dict[str, Any]:
+def _answer(given: SimulatorAnswer) -> dict[str, Any]:
     sources = [asdict(source) for source in given.provenance.sources]
     return {
         "rule": given.provenance.rule,

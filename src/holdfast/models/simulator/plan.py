@@ -9,28 +9,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.models.messages import Role, Tool
-from holdfast.models.simulator import files_asked, hidden, toolbox
-from holdfast.models.simulator.commands import Read, Recall, Remember, UseSkill, Wish, effects, wishes
-from holdfast.models.simulator.facts import asked
-from holdfast.models.simulator.prompt import Heard
-from holdfast.models.simulator.toolbox import Call
+from holdfast.models.simulator import file_questions, toolbox
+from holdfast.models.simulator.language import ReadFile, Recall, Remember, UseSkill, Wish, effects, questions, wishes
+from holdfast.models.simulator.prompt import Utterance
+from holdfast.models.simulator.toolbox import PlannedCall
 
 MEMORY = re.compile(r"\b(?:memory|memories)\b", re.IGNORECASE)
 MEMORY_FILE = re.compile(r"(?<![\w./~-])(?:[\w./~-]{0,300}/)?MEMORY\.md\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PromptTurn:
     """The request, the results of the tools since, and all that was heard."""
 
-    request: Heard
-    results: tuple[Heard, ...]
-    searches: tuple[Heard, ...]
-    heard: tuple[Heard, ...]
+    request: Utterance
+    results: tuple[Utterance, ...]
+    searches: tuple[Utterance, ...]
+    heard: tuple[Utterance, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TurnPlan:
     """The wishes of a turn in the order of their results, and the calls to be made now.
 
     `things` are those that memory is asked for, by a tool or without one; `stuck` says that something is wanted for
@@ -38,26 +37,26 @@ class Plan:
     """
 
     wishes: tuple[Wish, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[PlannedCall, ...]
     things: tuple[str, ...]
     stuck: bool
 
 
-def turn_of(heard: Sequence[Heard]) -> Turn:
+def turn_of(heard: Sequence[Utterance]) -> PromptTurn:
     """The turn at the end of what was heard."""
     places = [place for place, said in enumerate(heard) if said.role == Role.USER and not said.summary]
     last = places[-1] if places else len(heard)
-    request = heard[last] if places else Heard(0, Role.USER, "")
+    request = heard[last] if places else Utterance(0, Role.USER, "")
     since = [said for said in heard[last + 1 :] if said.role == Role.TOOL]
-    return Turn(
+    return PromptTurn(
         request,
-        tuple(result for result in since if not hidden.is_search(result)),
-        tuple(result for result in since if hidden.is_search(result)),
+        tuple(result for result in since if not toolbox.is_search(result)),
+        tuple(result for result in since if toolbox.is_search(result)),
         tuple(heard),
     )
 
 
-def plan(turn: Turn, tools: Sequence[Tool]) -> Plan:
+def plan(turn: PromptTurn, tools: Sequence[Tool]) -> TurnPlan:
     """What is to be done, and which calls do it."""
     asked_for = _wanted(turn)
     # Memory that no tool reaches is looked for in the prompt, and a plain word to remember is an ordinary one.
@@ -67,8 +66,8 @@ def plan(turn: Turn, tools: Sequence[Tool]) -> Plan:
             wanted += effects(result.words)
     calls = [_call(wish, turn, tools) for wish in wanted[len(turn.results) :]]
     made = [call for call in calls if call]
-    searching = [call for call in made if call.name in hidden.SEARCHES]
-    return Plan(
+    searching = [call for call in made if call.name in toolbox.SEARCHES]
+    return TurnPlan(
         wishes=tuple(wanted),
         calls=tuple(searching[:1] or made),
         things=tuple(wish.thing for wish in asked_for if isinstance(wish, Recall)),
@@ -76,37 +75,37 @@ def plan(turn: Turn, tools: Sequence[Tool]) -> Plan:
     )
 
 
-def _wanted(turn: Turn) -> list[Wish]:
+def _wanted(turn: PromptTurn) -> list[Wish]:
     words = turn.request.words
     wanted = wishes(words)
     if MEMORY.search(words) and not any(isinstance(wish, Recall | Remember) for wish in wanted):
-        wanted += [Recall(thing) for thing in asked(words)]
-    question = files_asked.content_asked(words)
+        wanted += [Recall(thing) for thing in questions(words)]
+    question = file_questions.file_question(words)
     if not wanted and question and question.name:
         before = [said for said in turn.heard if said not in turn.results]
-        if not files_asked.find(question, before):
-            wanted.append(Read(question.name))
+        if not file_questions.find(question, before):
+            wanted.append(ReadFile(question.name))
     return wanted
 
 
-def _can_do_without(wish: Wish, turn: Turn) -> bool:
+def _can_do_without(wish: Wish, turn: PromptTurn) -> bool:
     match wish:
         case Recall():
             return True
         case Remember():
             return not MEMORY.search(turn.request.words)
-        case Read():
-            return files_asked.content_asked(turn.request.words) is not None
+        case ReadFile():
+            return file_questions.file_question(turn.request.words) is not None
     return False
 
 
-def _call(wish: Wish, turn: Turn, tools: Sequence[Tool]) -> Call | None:
+def _call(wish: Wish, turn: PromptTurn, tools: Sequence[Tool]) -> PlannedCall | None:
     """The call for a wish: of the tool, of the one that calls it, or of the search for it."""
-    call = toolbox.fitting(wish, tools, _memory_file(turn)) or hidden.through(wish, tools, turn.searches)
-    return call if call or turn.searches else hidden.search(wish, tools, turn.heard)
+    call = toolbox.fitting_call(wish, tools, _memory_file(turn)) or toolbox.call_through(wish, tools, turn.searches)
+    return call if call or turn.searches else toolbox.search_for(wish, tools, turn.heard)
 
 
-def _memory_file(turn: Turn) -> str | None:
+def _memory_file(turn: PromptTurn) -> str | None:
     """The file that the runtime says it keeps memory in; one with a whole path before one without."""
     found = [match for said in turn.heard if said.role == Role.SYSTEM for match in MEMORY_FILE.findall(said.words)]
     return max(found, key=len, default=None)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.models.messages import Message, Role, ToolCall
-from holdfast.models.simulator.attachments import Attachment, attached, without_mentions
+from holdfast.models.simulator.attachments import AttachedFile, files_of, without_mentions
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
 INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOTALL)
@@ -33,7 +33,7 @@ THE_USERS = re.compile(r"\b(?:the )?user['’]s\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Utterance:
     """Something said: its place in the prompt, its words, and what was attached.
 
     The role is USER for the user's own words, TOOL for the result of a tool (of `call`, where that is known), and
@@ -43,23 +43,23 @@ class Heard:
     index: int
     role: Role
     words: str
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[AttachedFile, ...] = ()
     call: ToolCall | None = None
     summary: bool = False
 
 
-def listen(messages: Sequence[Message]) -> list[Heard]:
+def listen(messages: Sequence[Message]) -> list[Utterance]:
     """All that was said, in order."""
     calls = {call.id: call for message in messages for call in message.tool_calls}
-    heard: list[Heard] = []
+    heard: list[Utterance] = []
     for index, message in enumerate(messages):
         if message.role == Role.TOOL:
             call = calls.get(message.tool_call_id or "")
-            heard.append(Heard(index, Role.TOOL, message.text.strip(), attached(message), call))
+            heard.append(Utterance(index, Role.TOOL, message.text.strip(), files_of(message), call))
         elif message.role != Role.ASSISTANT and message.text.lstrip().startswith(SUMMARY):
             heard += _summary(index, message)
         elif message.role == Role.SYSTEM:
-            heard.append(Heard(index, Role.SYSTEM, third_person(message.text)))
+            heard.append(Utterance(index, Role.SYSTEM, third_person(message.text)))
         elif message.role == Role.USER:
             heard += _user(index, message)
     return heard
@@ -78,9 +78,9 @@ def undress(text: str) -> str:
     return IMAGE_NOTE.sub("", text).strip()
 
 
-def _user(index: int, message: Message) -> list[Heard]:
+def _user(index: int, message: Message) -> list[Utterance]:
     """A user message in its pieces: a tool's result in front, the runtime's talk, the user's words."""
-    pieces: list[Heard] = []
+    pieces: list[Utterance] = []
     *earlier, said = without_mentions(message.text).split(NEW_TASK)
     for before in earlier:
         if before.strip():
@@ -89,24 +89,24 @@ def _user(index: int, message: Message) -> list[Heard]:
         return [*pieces, *_told(index, said)]
     talk = "\n".join(match[0] for dress in (REMINDER, INTERNAL_CONTEXT) for match in dress.finditer(said))
     if talk:
-        pieces.append(Heard(index, Role.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
-    words, attachments = undress(said), attached(message)
+        pieces.append(Utterance(index, Role.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
+    words, attachments = undress(said), files_of(message)
     if words or attachments or not message.text.strip():
-        pieces.append(Heard(index, Role.USER, words, attachments))
+        pieces.append(Utterance(index, Role.USER, words, attachments))
     return pieces
 
 
-def _told(index: int, text: str) -> list[Heard]:
+def _told(index: int, text: str) -> list[Utterance]:
     """What stands in front of a new task: an older task, or the result of a tool."""
     if OBSERVATION.match(text):
-        return [Heard(index, Role.TOOL, OBSERVATION.sub("", text).strip())]
+        return [Utterance(index, Role.TOOL, OBSERVATION.sub("", text).strip())]
     words = undress(text)
-    return [Heard(index, Role.USER, words)] if words else []
+    return [Utterance(index, Role.USER, words)] if words else []
 
 
-def _summary(index: int, message: Message) -> list[Heard]:
+def _summary(index: int, message: Message) -> list[Utterance]:
     """What a summary tells of the user, line by line, and not what others said in the conversation that it sums up."""
     lines = third_person(without_mentions(message.text).lstrip().removeprefix(SUMMARY)).splitlines()
     words = [SPEAKER.sub("", line) for line in lines if not NOT_THE_USER.match(line)]
-    files = Heard(index, message.role, "", attached(message), summary=True)
-    return [files, *(Heard(index, message.role, line.strip(), summary=True) for line in words if line.strip())]
+    files = Utterance(index, message.role, "", files_of(message), summary=True)
+    return [files, *(Utterance(index, message.role, line.strip(), summary=True) for line in words if line.strip())]

@@ -2,17 +2,33 @@
 
 A tool fits by the words of its name (and, for memory, of its description) and by its schema: it must have somewhere
 to put what is wanted. What else it requires is filled in with the first thing its schema allows.
+
+Some runtimes hide their tools until they are searched for: they name them in the prompt and offer them after a search
+(`ToolSearch`), or list what they found in the result of the search (`tool_search`) and have it called through another
+tool (`tool_call`). And some want to be told by a tool, or by a piece of code, that an answer is the last word.
 """
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.models.messages import Tool
-from holdfast.models.simulator.commands import Append, AskAgent, Read, Recall, Remember, UseSkill, Wish, Write
-from holdfast.models.simulator.facts import stated
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidJson
+from holdfast.models.messages import Message, Role, Tool
+from holdfast.models.simulator.language import (
+    AppendLine,
+    AskAgent,
+    ReadFile,
+    Recall,
+    Remember,
+    UseSkill,
+    Wish,
+    WriteFile,
+    statements,
+)
+from holdfast.models.simulator.prompt import Utterance
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -31,14 +47,14 @@ SHELL = frozenset({"bash", "shell", "terminal", "exec"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """A tool and the arguments to call it with."""
 
     name: str
     arguments: dict[str, Any]
 
 
-def fitting(wish: Wish, tools: Sequence[Tool], memory_file: str | None = None) -> Call | None:
+def fitting_call(wish: Wish, tools: Sequence[Tool], memory_file: str | None = None) -> PlannedCall | None:
     """The call that grants a wish; None if no tool that is offered can.
 
     Without a memory tool, what is to be remembered goes into `memory_file`, if the runtime has named one.
@@ -46,14 +62,16 @@ def fitting(wish: Wish, tools: Sequence[Tool], memory_file: str | None = None) -
     for tool in tools:
         arguments = _arguments(wish, tool)
         if arguments is not None:
-            return Call(tool.name, arguments)
+            return PlannedCall(tool.name, arguments)
     match wish:
-        case Append():
+        case AppendLine():
             return _shell(f"printf '%s\\n' {shlex.quote(wish.text)} >> {shlex.quote(wish.path)}", tools)
         case UseSkill():
-            return fitting(Read(f"skills/{wish.name}/SKILL.md"), tools)
+            return fitting_call(ReadFile(f"skills/{wish.name}/SKILL.md"), tools)
         case Remember() if memory_file:
-            return fitting(Append(memory_file, wish.text), tools) or fitting(Write(memory_file, wish.text), tools)
+            return fitting_call(AppendLine(memory_file, wish.text), tools) or fitting_call(
+                WriteFile(memory_file, wish.text), tools
+            )
     return None
 
 
@@ -68,7 +86,7 @@ def properties(tool: Tool) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def filled(tool: Tool, given: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any] | None:
+def fill_in(tool: Tool, given: Iterable[tuple[Sequence[str], Any]]) -> dict[str, Any] | None:
     """Arguments for a tool with each value under the first of its names that the tool has; None if it has none."""
     schema, arguments = properties(tool), {}
     for names, value in given:
@@ -85,26 +103,26 @@ def filled(tool: Tool, given: Iterable[tuple[Sequence[str], Any]]) -> dict[str, 
 def _arguments(wish: Wish, tool: Tool) -> dict[str, Any] | None:
     words = words_of(tool.name)
     match wish:
-        case Append() if "append" in words and not words & MEMORY:
-            return filled(tool, [(PATH, wish.path), (CONTENT, wish.text)])
-        case Write() if words & {"write", "create"} and not words & MEMORY:
-            return filled(tool, [(PATH, wish.path), (CONTENT, wish.text)])
-        case Read() if words & {"read", "view", "open"} and not words & MEMORY:
-            return filled(tool, [(PATH, wish.path)])
+        case AppendLine() if "append" in words and not words & MEMORY:
+            return fill_in(tool, [(PATH, wish.path), (CONTENT, wish.text)])
+        case WriteFile() if words & {"write", "create"} and not words & MEMORY:
+            return fill_in(tool, [(PATH, wish.path), (CONTENT, wish.text)])
+        case ReadFile() if words & {"read", "view", "open"} and not words & MEMORY:
+            return fill_in(tool, [(PATH, wish.path)])
         case Remember():
             return _remembering(wish, tool, words)
         case Recall():
             return _recalling(wish, tool, words)
         case UseSkill() if words & {"skill", "skills"}:
-            return filled(tool, [(("name", "skill", "skill_name", "command"), wish.name)])
+            return fill_in(tool, [(("name", "skill", "skill_name", "command"), wish.name)])
         case AskAgent() if words & {"agent", "peer", "delegate"}:
-            return filled(tool, [(("url", "agent_url", "address", "agent"), wish.url), (QUESTION, wish.text)])
+            return fill_in(tool, [(("url", "agent_url", "address", "agent"), wish.url), (QUESTION, wish.text)])
     return None
 
 
 def _remembering(wish: Remember, tool: Tool, words: set[str]) -> dict[str, Any] | None:
     given: list[tuple[Sequence[str], Any]] = [(FACT, wish.text)]
-    facts = stated(wish.text)
+    facts = statements(wish.text)
     if KEY[0] in properties(tool):
         given.insert(0, (KEY, facts[0].thing if facts else " ".join(wish.text.split()[:3])))
     return _of_memory(tool, words, SAVE, given)
@@ -121,9 +139,9 @@ def _of_memory(
     action, offered = _actions(tool)
     if action and words & MEMORY:
         verb = next((verb for verb in verbs if verb in offered), None)
-        return filled(tool, [((action,), verb), *given]) if verb else None
+        return fill_in(tool, [((action,), verb), *given]) if verb else None
     about_memory = words & MEMORY or words_of(tool.description) & MEMORY
-    return filled(tool, given) if about_memory and words & set(verbs) else None
+    return fill_in(tool, given) if about_memory and words & set(verbs) else None
 
 
 def _actions(tool: Tool) -> tuple[str | None, list[str]]:
@@ -134,12 +152,12 @@ def _actions(tool: Tool) -> tuple[str | None, list[str]]:
     return None, []
 
 
-def _shell(command: str, tools: Sequence[Tool]) -> Call | None:
+def _shell(command: str, tools: Sequence[Tool]) -> PlannedCall | None:
     for tool in tools:
         if words_of(tool.name) & SHELL:
-            arguments = filled(tool, [(("command", "cmd"), command)])
+            arguments = fill_in(tool, [(("command", "cmd"), command)])
             if arguments is not None:
-                return Call(tool.name, arguments)
+                return PlannedCall(tool.name, arguments)
     return None
 
 
@@ -155,3 +173,92 @@ def _anything(schema: Any) -> Any:
     kinds: dict[Any, Any] = {"array": [], "object": {}, "boolean": False, "integer": 1, "number": 1}
     kind = schema.get("type")
     return kinds.get(kind, "") if isinstance(kind, str) else ""
+
+
+SEARCHES = frozenset({"ToolSearch", "tool_search"})
+CALLER = "tool_call"
+TOOL_NAME = re.compile(r"\bmcp__\w+")
+
+SEARCH_WORDS: dict[type[Wish], str] = {
+    AppendLine: "append file",
+    WriteFile: "write file",
+    ReadFile: "read file",
+    Remember: "save memory",
+    Recall: "recall memory",
+    UseSkill: "skill",
+    AskAgent: "ask agent",
+}
+USUAL_SCHEMA = {
+    "type": "object",
+    "properties": {name: {} for name in ("path", "content", "query", "name", "url", "text")},
+}
+
+
+def is_search(result: Utterance) -> bool:
+    """Whether a result is that of a search_for for tools."""
+    return result.call is not None and result.call.name in SEARCHES
+
+
+def search_for(wish: Wish, tools: Sequence[Tool], heard: Sequence[Utterance]) -> PlannedCall | None:
+    """The search_for for a tool that grants a wish, if tools can be searched for."""
+    for tool in tools:
+        if tool.name in SEARCHES:
+            named = fitting_call(wish, [Tool(name, "", USUAL_SCHEMA) for name in _names_in(heard)])
+            query = f"select:{named.name}" if named else SEARCH_WORDS[type(wish)]
+            arguments = fill_in(tool, [(QUERY, query)])
+            return PlannedCall(tool.name, arguments) if arguments is not None else None
+    return None
+
+
+def call_through(wish: Wish, tools: Sequence[Tool], searches: Sequence[Utterance]) -> PlannedCall | None:
+    """The call that grants a wish with a tool that a search_for has found."""
+    caller = next((tool for tool in tools if tool.name == CALLER), None)
+    found = fitting_call(wish, [tool for result in searches for tool in _tools_in(result)])
+    if not caller or not found:
+        return None
+    arguments = fill_in(
+        caller,
+        [
+            (("name", "tool", "tool_name", "id"), found.name),
+            (("arguments", "args", "input", "params"), found.arguments),
+        ],
+    )
+    return PlannedCall(caller.name, arguments) if arguments is not None else None
+
+
+def _names_in(heard: Sequence[Utterance]) -> list[str]:
+    text = "\n".join(said.words for said in heard if said.role == Role.SYSTEM)
+    return list(dict.fromkeys(TOOL_NAME.findall(text)))
+
+
+def _tools_in(result: Utterance) -> Iterator[Tool]:
+    try:
+        yield from _declared(strict_json.parse(result.words.encode()))
+    except InvalidJson:
+        return
+
+
+def _declared(value: Any) -> Iterator[Tool]:
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _declared(item)
+    if isinstance(value, dict):
+        name = value.get("name") or value.get("id")
+        schemas = (value.get(key) for key in ("parameters", "inputSchema", "input_schema", "schema"))
+        schema = next((schema for schema in schemas if isinstance(schema, dict)), USUAL_SCHEMA)
+        if isinstance(name, str):
+            yield Tool(name, str(value.get("description", "")), schema)
+
+
+FINAL = "final_answer"
+
+
+def last_word(words: str, tools: Sequence[Tool], messages: Sequence[Message]) -> tuple[str, PlannedCall | None]:
+    """The words as they are to be said, and the call to be made instead if there is a tool for it."""
+    for tool in tools:
+        arguments = fill_in(tool, [(("answer", "text", "output"), words)]) if tool.name == FINAL else None
+        if arguments is not None:
+            return "", PlannedCall(tool.name, arguments)
+    system = [message.text for message in messages if message.role == Role.SYSTEM]
+    if any(f"{FINAL}(" in text and "<code>" in text for text in system):
+        return f"<code>\n{FINAL}({words!r})\n</code>", None
+    return words, None

@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.prove.redact import mask
+from holdfast.core.redact import redact_value
 from holdfast.prove.wire import replies
 
 MAX_EVENTS = 20_000
@@ -63,7 +63,7 @@ def read(folder: Path) -> Recorded:
     if not isinstance(summary, dict):
         raise InvalidInput(f"{folder / 'summary.json'} is not the summary of a run")
     events, unread = _events(folder / "events.jsonl")
-    return Recorded(mask(summary), events, unread)
+    return Recorded(redact_value(summary), events, unread)
 
 
 def outcomes(summary: Document) -> list[Document]:
@@ -120,7 +120,7 @@ def _events(path: Path) -> tuple[list[Event], int]:
 
 def _event(line: bytes) -> Event | None:
     try:
-        event = mask(replies.parse(line))
+        event = redact_value(replies.parse(line))
     except ValueError:
         return None
     return event if isinstance(event, dict) else None

@@ -12,10 +12,10 @@ from typing import Any
 
 from holdfast.core import SystemClock, strict_json
 from holdfast.core.errors import InvalidInput
+from holdfast.core.redact import redact
 from holdfast.prove import report
 from holdfast.prove.evidence import Evidence, open_evidence, pretty
 from holdfast.prove.interrupt import cancel_on_signals, wait_until_interrupted
-from holdfast.prove.redact import hide_secrets
 from holdfast.prove.report import ci
 from holdfast.prove.runtime import repeat
 from holdfast.prove.runtime.own_proofs import with_own
@@ -106,7 +106,7 @@ def _run(options: Options, proofs: Sequence[Proof], target: Target, evidence: Ev
         keep_running=options.keep_running,
     )
     if not options.quiet:
-        name = escaped(hide_secrets(target.name))
+        name = escaped(redact(target.name))
         sys.stderr.write(f"proving {name} over A2A {options.wire.value} with --seed {seed}\n")
     view = View(sys.stderr, [proof.name for proof in proofs], quiet=options.quiet)
     evidence.listen(view.event)

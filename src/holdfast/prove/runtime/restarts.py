@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
-from holdfast.prove.redact import hide_passwords
+from holdfast.core.redact import redact
 from holdfast.prove.runtime.history import Power
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.targets.target import NotReady, Target
@@ -53,7 +53,7 @@ class Switch:
         return {"signal": signal, "pid": self._target.pid}
 
     async def _start(self, stages: Sequence[Stage], step: str) -> NotReady | None:
-        _begin(stages, step, "start", target=hide_passwords(self._target.name))
+        _begin(stages, step, "start", target=redact(self._target.name))
         began = time.monotonic()
         trouble = None
         try:

@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.core import SystemClock
 from holdfast.core.errors import InvalidInput
+from holdfast.core.redact import redact
 from holdfast.prove.evidence import Evidence
-from holdfast.prove.redact import hide_passwords
 from holdfast.prove.runtime.run import Plan, Result, Run
 from holdfast.prove.runtime.stage import Bounds
 from holdfast.prove.runtime.summary import summarize
@@ -30,7 +30,7 @@ async def run_once(
 ) -> tuple[Result, dict[str, Any]]:
     """Run the plan and close the evidence; the result, and its summary, which is in the evidence too."""
     started_at = SystemClock().now()
-    evidence.event("", "", "run", target=hide_passwords(target.name), seed=plan.seed, wire=version.value)
+    evidence.event("", "", "run", target=redact(target.name), seed=plan.seed, wire=version.value)
     async with Wire(target.url, version) as wire:
         run = Run(plan, target, wire, evidence, new_hex=lambda: secrets.token_hex(6), on_step=on_step)
         result = await run.perform()

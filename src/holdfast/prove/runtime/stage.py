@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from holdfast.core.redact import redact
 from holdfast.prove.evidence import Evidence, body_for_events
-from holdfast.prove.redact import hide_passwords
 from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import Asked, FileSeeded, FileSeen, History, Look, Page, Streamed, Turn, Uploaded
 from holdfast.prove.runtime.peer import Peer
@@ -143,7 +143,7 @@ class Stage:
         Many a target answers whatever it does not know with an error of its own: only one that is broken, or that
         answers as uploads do and without a URI, has refused.
         """
-        url = hide_passwords(self._wire.base_url + UPLOADS_PATH)
+        url = redact(self._wire.base_url + UPLOADS_PATH)
         self.begin(step, "upload", url=url, name=file.name, size=len(file.data or b""))
         answer = await self._answer(step, self._wire.upload(file, self.new_message_id(), self.bounds.answer))
         files = (_json_object(answer.body) or {}).get("files") if answer.status < 300 else None
@@ -157,7 +157,7 @@ class Stage:
 
     async def fetch(self, step: str, path: str) -> Page:
         """GET a page of the target."""
-        url = hide_passwords(self._wire.base_url) + path
+        url = redact(self._wire.base_url) + path
         self.begin(step, "request", method="GET", url=url)
         answer = await self._answer(step, self._wire.get(path, self.bounds.answer))
         start = answer.body[:200].decode(errors="replace")
@@ -169,7 +169,7 @@ class Stage:
         """From now on, talk to the address that the agent card names."""
         if page.document is not None:
             self._wire.follow_card(page.document)
-            self.note(page.step, "endpoint", url=hide_passwords(self._wire.endpoint))
+            self.note(page.step, "endpoint", url=redact(self._wire.endpoint))
 
     def seed_file(self, step: str, file: str, content: str) -> FileSeeded:
         """Put a file into the target's workspace; it is taken out again when the proof is over."""
@@ -225,7 +225,7 @@ class Stage:
         self, step: str, body: bytes, context_id: str, said: str, cut_after: int | None, within: float | None
     ) -> Streamed:
         """Read a stream to its end, or cut it; one that is late is a fault, or an error if `within` is given."""
-        url = hide_passwords(self._wire.endpoint)
+        url = redact(self._wire.endpoint)
         self.begin(step, "request", url=url, stream=True, body=body_for_events(body))
         began, heard, how = time.monotonic(), Following(), "ended"
         patience = within or self.bounds.answer
@@ -265,7 +265,7 @@ class Stage:
         return streamed
 
     async def _post(self, step: str, body: bytes, within: float, version: WireVersion | None) -> Reply:
-        url = hide_passwords(self._wire.endpoint_of(version or self._wire.version))
+        url = redact(self._wire.endpoint_of(version or self._wire.version))
         self.begin(step, "request", url=url, body=body_for_events(body))
         answer = await self._answer(step, self._wire.post(body, within, version))
         return replies.read(answer.status, answer.body)

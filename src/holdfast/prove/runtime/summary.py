@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast import __version__
 from holdfast.core.clock import to_iso
-from holdfast.prove.redact import mask
+from holdfast.core.redact import redact_value
 from holdfast.prove.runtime.run import Outcome, Result
 from holdfast.prove.targets import Target
 
@@ -54,7 +54,7 @@ def summarize(
         "evidence": str(folder),
         "logs": [path.name for path in target.logs()],
     }
-    masked: dict[str, Any] = mask(document)
+    masked: dict[str, Any] = redact_value(document)
     return masked
 
 

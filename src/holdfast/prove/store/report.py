@@ -8,8 +8,8 @@ from typing import Any, TextIO
 
 from holdfast import __version__
 from holdfast.core.clock import to_iso
+from holdfast.core.redact import redact
 from holdfast.prove.evidence import pretty
-from holdfast.prove.redact import hide_passwords
 from holdfast.prove.runtime.summary import VERDICTS
 from holdfast.prove.store.clauses import contract
 from holdfast.prove.store.run import Outcome, Plan, Result
@@ -26,8 +26,8 @@ def summarize(
         "verdict": VERDICTS[result.exit_code],
         "exit_code": int(result.exit_code),
         "seed": plan.seed,
-        "store": hide_passwords(result.subject.name),
-        "adapter": hide_passwords(plan.adapter),
+        "store": redact(result.subject.name),
+        "adapter": redact(plan.adapter),
         "offers": sorted(result.subject.offers),
         "started_at": to_iso(started_at),
         "seconds": round(seconds, 3),
@@ -90,8 +90,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def _safe(text: str) -> str:
-    return escaped(hide_passwords(text))
+    return escaped(redact(text))
 
 
 def _plain(value: Any) -> Any:
-    return hide_passwords(str(value)) if isinstance(value, str | Path) else value
+    return redact(str(value)) if isinstance(value, str | Path) else value

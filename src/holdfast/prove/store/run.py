@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 
 from holdfast.core.errors import HoldfastError
+from holdfast.core.redact import redact_file
 from holdfast.prove.evidence import Evidence
-from holdfast.prove.redact import hide_secrets_in
 from holdfast.prove.store.adapter import OFFERS
 from holdfast.prove.store.clause import Clause
 from holdfast.prove.store.client import Client, StoreTrouble, Subject
@@ -73,7 +73,7 @@ async def meet(adapter: str, evidence: Evidence) -> Subject:
         client = await Client.start(adapter, folder, log)
         await client.kill()
     finally:
-        hide_secrets_in(log)
+        redact_file(log)
     shutil.rmtree(folder)
     return client.subject
 

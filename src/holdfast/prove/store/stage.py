@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from holdfast.core.redact import redact_file
 from holdfast.prove.evidence import Evidence
-from holdfast.prove.redact import hide_secrets_in
 from holdfast.prove.store.client import Client
 
 LEAD_SECONDS = 0.01
@@ -85,4 +85,4 @@ class Stage:
         for client in clients:
             await client.kill()
         if self._log.exists():
-            hide_secrets_in(self._log)
+            redact_file(self._log)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.core.redact import redact
 from holdfast.prove import leash
-from holdfast.prove.redact import hide_secrets
 from holdfast.prove.targets.listeners import stranger_on
 from holdfast.prove.targets.target import NotReady
 from holdfast.prove.wire.client import TransportFault, Wire
@@ -230,7 +230,7 @@ class ProcessTarget:
         """The last line of the newest log, and the one before it where the last is only a hint, as ours write it."""
         lines = [line.strip() for line in self._logs[-1].read_text(errors="replace").split("\n") if line.strip()]
         last = lines[-2:] if lines and lines[-1].startswith("hint: ") else lines[-1:]
-        return f"; its last words: {hide_secrets('; '.join(last))}" if last else "; its log is empty"
+        return f"; its last words: {redact('; '.join(last))}" if last else "; its log is empty"
 
 
 def free_port() -> int:

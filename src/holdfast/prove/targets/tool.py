@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, ClassVar
 
 from holdfast.core import HoldfastError
+from holdfast.core.redact import redact, redact_file
 from holdfast.prove import leash
-from holdfast.prove.redact import hide_secrets, hide_secrets_in
 
 
 class CommandFailed(HoldfastError):
@@ -38,7 +38,7 @@ async def run(words: Sequence[str], log: Path, *, within: float, environment: Ma
         with log.open("wb") as output:
             await _end(words, output, output, log, within, kill, environment=environment)
     finally:
-        hide_secrets_in(log)
+        redact_file(log)
 
 
 async def run_on_leash(words: Sequence[str], folder: Path, *, within: float) -> bytes:
@@ -62,7 +62,7 @@ async def _end(
     environment: Mapping[str, str] | None = None,
     keep_open: Sequence[int] = (),
 ) -> None:
-    hint = f"it is {shlex.join(words)}"
+    hint = redact(f"it is {shlex.join(words)}")
     try:
         process = await asyncio.create_subprocess_exec(
             *words,
@@ -90,4 +90,4 @@ async def _end(
 
 def _last_words(log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
-    return f"; its last words: {hide_secrets(lines[-1])}" if lines else ""
+    return f"; its last words: {redact(lines[-1])}" if lines else ""

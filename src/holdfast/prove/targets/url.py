@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from holdfast.core.errors import InvalidInput
-from holdfast.prove.redact import hide_passwords
+from holdfast.core.redact import redact
 from holdfast.prove.targets.probe import ask
 from holdfast.prove.targets.target import NotReady
 from holdfast.prove.targets.tool import CommandFailed, run
@@ -106,7 +106,7 @@ class UrlTarget:
 
     async def _restart(self, how: Literal["stop", "kill"]) -> None:
         if not self.restarted_by:
-            raise NotReady(f"{hide_passwords(self.url)} is not ours to {how}", hint="see --restart-command")
+            raise NotReady(f"{redact(self.url)} is not ours to {how}", hint="see --restart-command")
         log = self._log_folder / f"restart-{len(self._logs) + 1}.log"
         self._logs.append(log)
         words = [word.replace("{how}", how) for word in shlex.split(self.restarted_by)]

@@ -15,7 +15,7 @@ import httpx2
 
 from holdfast.core import HoldfastError
 from holdfast.core.loopback import is_here
-from holdfast.prove.redact import hide_passwords
+from holdfast.core.redact import redact
 from holdfast.prove.wire import envelopes
 from holdfast.prove.wire.envelopes import FileSent, WireVersion
 
@@ -111,7 +111,7 @@ class Wire:
         spoken = version or self.version
         sent = spoken.stream_headers if stream else spoken.headers
         headers = " ".join(f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent.items())
-        url = shlex.quote(hide_passwords(self.endpoint_of(spoken)))
+        url = shlex.quote(redact(self.endpoint_of(spoken)))
         return f"curl -sS{'N' if stream else ''} {headers} --data-raw {shlex.quote(body.decode())} {url}"
 
     def follow_card(self, card: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ class Wire:
                 async with asyncio.timeout(within):
                     response = await self._http.request(method, url, content=body, headers=headers)
             except TimeoutError:
-                raise NoAnswerInTime(f"no answer from {hide_passwords(url)} within {within:g} s") from None
+                raise NoAnswerInTime(f"no answer from {redact(url)} within {within:g} s") from None
             return HttpAnswer(_available(url, response.status_code), response.content)
 
 
@@ -149,13 +149,13 @@ def _faults(url: str) -> Iterator[None]:
         yield
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         detail = str(error) or type(error).__name__
-        raise TransportFault(f"no answer from {hide_passwords(url)}: {detail}") from error
+        raise TransportFault(f"no answer from {redact(url)}: {detail}") from error
 
 
 def _available(url: str, status: int) -> int:
     """The status, unless it says that nobody is there."""
     if status in UNAVAILABLE:
-        raise TransportFault(f"{hide_passwords(url)} answered {status}: unavailable")
+        raise TransportFault(f"{redact(url)} answered {status}: unavailable")
     return status
 
 

@@ -10,7 +10,7 @@ from holdfast.models.messages import TEXT_PARTS, CompletionResponse, Content, Me
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """What is asked for: an answer to `messages`, at once or streamed."""
 
     model: str
@@ -21,7 +21,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class AnswerHead:
     """What every document of one answer repeats; `created` is in seconds."""
 
     id: str
@@ -31,7 +31,7 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ApiProblem:
     """What went wrong: the HTTP status, a stable code where there is one, and what to tell people."""
 
     status: int
@@ -43,19 +43,19 @@ class Problem:
 class Api:
     """An API: its name in the log, how its ids begin, and its functions.
 
-    `stream` gives the events of a streamed answer, `failed` the one that ends a stream with an error.
+    `stream` gives the events of a streamed answer, `error_event` the one that ends a stream with an error.
     """
 
     name: str
     prefix: str
-    read: Callable[[bytes], Asked]
-    document: Callable[[Envelope, CompletionResponse], dict[str, Any]]
-    stream: Callable[[Envelope, CompletionResponse], Iterator[bytes]]
-    error: Callable[[Problem], dict[str, Any]]
-    failed: Callable[[Problem], bytes]
+    read: Callable[[bytes], ModelRequest]
+    document: Callable[[AnswerHead, CompletionResponse], dict[str, Any]]
+    stream: Callable[[AnswerHead, CompletionResponse], Iterator[bytes]]
+    error: Callable[[ApiProblem], dict[str, Any]]
+    error_event: Callable[[ApiProblem], bytes]
 
 
-def checked(content: Content) -> Content:
+def check_content(content: Content) -> Content:
     """The content of a message if every part says its type, and every part of text has some."""
     for part in content if isinstance(content, list) else []:
         if not isinstance(part.get("type"), str):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.prove.redact import hide_passwords
+from holdfast.core.redact import redact
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.targets.target import Target
 from holdfast.prove.wire.client import CARD_PATHS, Wire
@@ -51,7 +51,7 @@ class Bench:
 
     def card(self) -> str:
         """The command that asks for the agent card."""
-        return f"curl -sSi {shlex.quote(hide_passwords(self.wire.base_url) + CARD_PATHS[0])}"
+        return f"curl -sSi {shlex.quote(redact(self.wire.base_url) + CARD_PATHS[0])}"
 
     def probe(self) -> str:
         """The command that shows the store."""

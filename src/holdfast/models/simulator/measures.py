@@ -1,6 +1,15 @@
-"""Long answers on request, always the same: numbers counted up, or a story of so many words."""
+"""How long an answer is, how long it takes, in which pieces it is streamed, and what it costs.
+
+A user can ask for a long answer, which is always the same: numbers counted up, or a story of so many words. The user
+says how long to think, and whoever serves the answer waits. A piece is a word with the space after it. A token is four
+characters, the last ones begun.
+"""
 
 import re
+from collections.abc import Sequence
+
+from holdfast.core import strict_json
+from holdfast.models.messages import Message, ToolCall
 
 COUNT = re.compile(r"\bcount (?:slowly )?(?:from 1 |from one )?(?:up )?to (\d{1,6})\b", re.IGNORECASE)
 STORY = re.compile(
@@ -48,3 +57,37 @@ def _story(length: int) -> str:
         end = min(start + SENTENCE, length) - 1
         told[end] += "."
     return " ".join(told)
+
+
+THINK = re.compile(r"\bthink for (\d+(?:\.\d+)?) seconds?\b", re.IGNORECASE)
+
+MAX_SECONDS = 60.0
+
+
+def seconds_to_think(words: str) -> float:
+    """The time that `Think for N seconds` asks for, at most a minute; 0 where nothing is asked."""
+    match = THINK.search(words)
+    return min(float(match[1]), MAX_SECONDS) if match else 0.0
+
+
+PIECE = re.compile(r"\S+\s*|\s+")
+
+
+def pieces(words: str) -> list[str]:
+    """The pieces of some words, which make up the words again."""
+    return PIECE.findall(words)
+
+
+def count_tokens(messages: Sequence[Message], content: str, calls: Sequence[ToolCall]) -> dict[str, int]:
+    """Tokens of the prompt, of the completion, and of both."""
+    prompt = _tokens(sum(len(message.text) + _size(message.tool_calls) for message in messages))
+    completion = _tokens(len(content) + _size(calls))
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _size(calls: Sequence[ToolCall]) -> int:
+    return sum(len(call.name) + len(strict_json.dump(call.arguments).decode()) for call in calls)
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // 4)

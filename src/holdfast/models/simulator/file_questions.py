@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from holdfast.models.messages import Role
-from holdfast.models.simulator.attachments import Attachment
-from holdfast.models.simulator.commands import without_commands
-from holdfast.models.simulator.prompt import Heard
+from holdfast.models.simulator.attachments import AttachedFile
+from holdfast.models.simulator.language import without_commands
+from holdfast.models.simulator.prompt import Utterance
 from holdfast.models.simulator.recollection import Source
 
 NAME = r"[\w-][\w./-]*\.\w{1,8}"
@@ -39,13 +39,13 @@ class FileQuestion:
     name: str | None
 
 
-def content_asked(words: str) -> FileQuestion | None:
+def file_question(words: str) -> FileQuestion | None:
     """The question about a file's content in some words, if there is one."""
     match = CONTENT.search(without_commands(words))
     return FileQuestion(match["thing"], match["name"] or match["named"]) if match else None
 
 
-def find(question: FileQuestion, heard: Sequence[Heard]) -> Source | None:
+def find(question: FileQuestion, heard: Sequence[Utterance]) -> Source | None:
     """What the prompt has to say: in the file itself first, then what tools read, then what was copied into words."""
     said_in = re.compile(r"\b" + r"\s+".join(map(re.escape, question.thing.split())) + VALUE, re.IGNORECASE)
     for said, text in _texts(question, heard):
@@ -55,7 +55,7 @@ def find(question: FileQuestion, heard: Sequence[Heard]) -> Source | None:
     return None
 
 
-def about(request: Heard, heard: Sequence[Heard]) -> str | None:
+def about(request: Utterance, heard: Sequence[Utterance]) -> str | None:
     """An answer to a question about what was attached, now or earlier; None if that is not the question."""
     match = ABOUT.search(without_commands(request.words))
     known = [attachment for said in heard if said.role == Role.USER for attachment in said.attachments]
@@ -70,18 +70,18 @@ def about(request: Heard, heard: Sequence[Heard]) -> str | None:
     return f"You sent me {', '.join(attachment.described for attachment in shown)}."
 
 
-def summary(attachments: Sequence[Attachment]) -> str:
+def summary(attachments: Sequence[AttachedFile]) -> str:
     """What is attached, summed up."""
     return "Summary: " + " ".join(_summed_up(attachment) for attachment in attachments)
 
 
-def _summed_up(attachment: Attachment) -> str:
+def _summed_up(attachment: AttachedFile) -> str:
     if attachment.text:
         return f'{attachment.label} has {len(attachment.text.split())} words and begins "{attachment.beginning}".'
     return f"{attachment.label} is a file whose words I cannot read."
 
 
-def _texts(question: FileQuestion, heard: Sequence[Heard]) -> Iterator[tuple[Heard, str]]:
+def _texts(question: FileQuestion, heard: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
     newest = list(reversed(heard))
     for said in newest:
         for attachment in said.attachments:

@@ -1,7 +1,11 @@
-"""What a user can tell the simulator to do, in the phrases that it understands.
+"""What the simulator understands of a user's words: commands, statements and questions.
 
-Files: `append the line … to the file …`, `write … to the file …`, `read the file …`. Memory: `remember: my … is …`,
-`use the memory tool to recall my …`. Others: `use the skill …`, `ask the agent at URL: …`, `say …`.
+Commands for files: `append the line … to the file …`, `write … to the file …`, `read the file …`. For memory:
+`remember: my … is …`, `use the memory tool to recall my …`. Others: `use the skill …`, `ask the agent at URL: …`,
+`say …`.
+
+`my <thing> is <value>` states a fact, `what is my <thing>?` asks for it. The patterns are strict: a fact that is
+missed shows as a wrong answer and is looked into, a fact that is imagined would pass for memory.
 """
 
 import re
@@ -57,7 +61,7 @@ SAY = re.compile(r"\Asay[: ]\s*(.+)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
+class AppendLine:
     """A line to be appended to a file."""
 
     path: str
@@ -65,7 +69,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteFile:
     """A file to be written."""
 
     path: str
@@ -73,7 +77,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadFile:
     """A file to be read."""
 
     path: str
@@ -108,13 +112,13 @@ class AskAgent:
     text: str
 
 
-Wish = Append | Write | Read | Remember | Recall | UseSkill | AskAgent
+Wish = AppendLine | WriteFile | ReadFile | Remember | Recall | UseSkill | AskAgent
 
 WISHES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Wish]], ...] = (
-    (APPEND, lambda match: Append(match["file"], match["text"])),
-    (WRITE, lambda match: Write(match["file"], match["text"])),
-    (CREATE, lambda match: Write(match["file"], match["text"])),
-    (READ, lambda match: Read(match["file"])),
+    (APPEND, lambda match: AppendLine(match["file"], match["text"])),
+    (WRITE, lambda match: WriteFile(match["file"], match["text"])),
+    (CREATE, lambda match: WriteFile(match["file"], match["text"])),
+    (READ, lambda match: ReadFile(match["file"])),
     (REMEMBER, lambda match: Remember(match["text"].strip())),
     (RECALL, lambda match: Recall(match["thing"])),
     (SKILL, lambda match: UseSkill(match["after"] or match["before"])),
@@ -140,7 +144,7 @@ def wishes(words: str) -> list[Wish]:
 
 def effects(instructions: str) -> list[Wish]:
     """What the instructions of a skill ask to have written."""
-    return [wish for wish in wishes(instructions) if isinstance(wish, Append | Write)]
+    return [wish for wish in wishes(instructions) if isinstance(wish, AppendLine | WriteFile)]
 
 
 def to_say(words: str) -> str:
@@ -165,3 +169,51 @@ def _split(words: str) -> tuple[str, AskAgent | None]:
     if len(text) > 1 and text[0] in "\"'`“" and text[-1] in "\"'`”":
         text = text[1:-1]
     return words[: match.start()], AskAgent(match["url"].removesuffix(":"), text.removeprefix("to "))
+
+
+WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
+THING = rf"{WORD}(?: {WORD}){{0,2}}"
+VALUE_WORD = r"\w(?:[\w.@:/+'’-]*\w)?"
+STATEMENT = r"(?<!what )(?<!if )(?<!whether )\bmy "
+
+# A name is one word of letters, digits and hyphens; not `not Ada`, not half of `O'Brien`, not a question.
+NAME = re.compile(
+    rf"{STATEMENT}(name) is (?!not\b|what\b)([^\W_]+(?:-[^\W_]+)*)(?=[.,;:!)\"]*(?:\s|\Z))", re.IGNORECASE
+)
+OTHER = re.compile(
+    rf"{STATEMENT}(?!name is)({THING}) is (?!not\b|what\b)({VALUE_WORD}(?: {VALUE_WORD}){{0,3}}?)"
+    r"(?=[.,;:!)\"]+(?:\s|\Z)|\s*(?:\n|\Z)| and my\b)",
+    re.IGNORECASE,
+)
+QUESTION = re.compile(rf"\bwhat(?:['’]s| is) my ({THING}) ?(?:\?|[.!]?(?:\n|\Z))", re.IGNORECASE)
+
+SPELLINGS = {"favourite": "favorite", "colour": "color"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A thing of the user's and its value, in the user's words."""
+
+    thing: str
+    value: str
+
+
+def statements(words: str) -> list[Fact]:
+    """The facts that some words state, in order; what is to be written or said is not meant."""
+    meant = without_commands(words)
+    found = sorted([*NAME.finditer(meant), *OTHER.finditer(meant)], key=lambda match: match.start())
+    return [Fact(match[1], match[2]) for match in found]
+
+
+def questions(words: str) -> list[str]:
+    """The things that some words ask for, in order."""
+    return [match[1] for match in QUESTION.finditer(without_commands(words))]
+
+
+def same_thing(one: str, other: str) -> bool:
+    """Whether two names of a thing mean the same, in either spelling."""
+    return _key(one) == _key(other)
+
+
+def _key(thing: str) -> list[str]:
+    return [SPELLINGS.get(word, word) for word in thing.replace("’", "'").casefold().split()]

@@ -1,0 +1,154 @@
+"""Whatever is a secret passes into no log, no evidence, no error and no problem: one table for all four."""
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from tests.support.secret_cases import HARMLESS, SECRET, TELLING, is_hidden
+
+from holdfast.cli.errors import says_errors
+from holdfast.core import redact
+from holdfast.core.errors import InvalidInput, StaleWriter
+from holdfast.core.problem import problem
+from holdfast.core.redact import redact_file
+from holdfast.gateway.operations.logs import FIELDS, line_of
+from holdfast.http.answers import problem_answer
+from holdfast.prove import leash
+from holdfast.prove.evidence import Evidence
+
+IN_LINES = [text for text in TELLING if "\n" not in text]
+IN_SEVERAL = [text for text in TELLING if "\n" in text]
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_no_log_has_a_secret(text: str) -> None:
+    try:
+        raise RuntimeError(text)
+    except RuntimeError:
+        given = logging.LogRecord("holdfast", logging.ERROR, __file__, 1, "%s", (text,), sys.exc_info())
+    setattr(given, FIELDS, {"said": text, "nested": [{"said": text}]})
+    assert is_hidden(json.dumps(json.loads(line_of(given)), ensure_ascii=False))
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_no_evidence_has_a_secret(text: str, tmp_path: Path) -> None:
+    evidence = Evidence(tmp_path, time.monotonic)
+    heard: list[str] = []
+    evidence.listen(lambda event: heard.append(str(event)))
+    evidence.event("name", "tell", "answer", body={"said": [text]}, said=text)
+    evidence.finish({})
+    assert is_hidden((tmp_path / "events.jsonl").read_text() + str(heard))
+
+
+def test_no_log_of_a_target_has_a_secret(tmp_path: Path) -> None:
+    """The leash hides them, in a Python that finds no packages."""
+    log, words = tmp_path / "target.log", tmp_path / "words"
+    words.write_text("\n".join((*HARMLESS, *IN_LINES, *IN_SEVERAL, "-----END-----", "the end\n")))
+    ours, theirs = socket.socketpair()
+    leashed = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), str(log), "cat", str(words)]
+    with ours, theirs, log.open("wb") as out:
+        subprocess.run(leashed, stdout=out, pass_fds=[theirs.fileno()], timeout=60, check=True)
+    kept = log.read_text()
+    assert is_hidden(kept)
+    assert kept.startswith("\n".join(HARMLESS))
+    assert kept.endswith("the end\n")
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_no_error_has_a_secret(text: str) -> None:
+    @click.command
+    @says_errors
+    def command() -> None:
+        error = InvalidInput(f"cannot use {text}")
+        error.after(text)
+        assert is_hidden(str(error) + error.message + repr(error))
+        raise error
+
+    shown = CliRunner().invoke(command)
+    assert shown.exit_code == 2
+    assert shown.output.startswith("error: cannot use ")
+    assert is_hidden(shown.output)
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_no_problem_has_a_secret(text: str) -> None:
+    error = InvalidInput(text, reason=text)
+    assert is_hidden(str(problem(error)))
+    assert is_hidden(str(json.loads(bytes(problem_answer(error).body))))
+
+
+def test_what_a_writer_missed_is_as_it_was_stored() -> None:
+    missed = {"seq": 1, "payload": {"password": SECRET}}
+    assert problem(StaleWriter("too late", missed=[missed]))["missed"] == [{"seq": 1, "details": {"password": SECRET}}]
+
+
+@pytest.mark.parametrize("text", IN_LINES)
+def test_no_file_of_lines_has_a_secret(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    path.write_bytes(b"before \xff\r\n" + text.encode() + b"\nafter, without an end")
+    redact_file(path)
+    before, _, after = path.read_bytes().split(b"\n")
+    assert (before, after) == (b"before \xff\r", b"after, without an end")
+    assert is_hidden(path.read_text(errors="replace"))
+
+
+def test_a_private_key_of_several_lines_is_taken_out_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    key = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n{SECRET}\n-----END PRIVATE KEY-----"
+    path.write_text(f"before\nkey: {key} after\nlast\nunfinished {key[:60]}" + f"\n{SECRET}" * 10)
+    redact_file(path)
+    assert is_hidden(path.read_text())
+    assert path.read_text() == "before\nkey: PRIVATE KEY ***\n after\nlast\nunfinished PRIVATE KEY ***\n"
+
+
+def test_what_comes_after_a_key_that_never_ends_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    path.write_text("-----BEGIN PRIVATE KEY-----\n" + "line\n" * redact.LONGEST_KEY + "kept\n")
+    redact_file(path)
+    assert path.read_text() == "PRIVATE KEY ***\nkept\n"
+
+
+def test_a_line_that_never_ends_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "LONGEST_LINE", 10_000)
+    path = tmp_path / "some.log"
+    for length in range(9_970, 10_020, 7):
+        path.write_text(f"begin {'x ' * (length // 2)}postgresql://me:{SECRET}@db{' y' * 10_000}\nnext\n")
+        redact_file(path)
+        first, last, end = path.read_text().split("\n")
+        assert first.startswith("begin x x")
+        assert "characters more" in first
+        assert not any(SECRET[:size] in first for size in range(5, len(SECRET)))
+        assert (last, end) == ("next", "")
+
+
+def test_a_hostile_line_of_megabytes_comes_to_its_end(tmp_path: Path) -> None:
+    """What is quadratic would take hours for this, and the test would run into its time limit."""
+    pieces = (
+        "://a:",
+        "://a:9/@",
+        "password",
+        "password=)",
+        "cookie",
+        "-token",
+        "-a-",
+        "Bearer .",
+        "eyJ.",
+        "\\",
+        " ",
+        "a",
+    )
+    path = tmp_path / "some.log"
+    with path.open("w") as log:
+        for piece in pieces:
+            log.write(piece * (5_000_000 // len(pieces) // len(piece)) + f" token='{SECRET}' ")
+        log.write("\nnext\n")
+    redact_file(path)
+    assert is_hidden(path.read_text())
+    assert path.read_text().endswith("\nnext\n")
