@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.a2a import Turn, serve
 from holdfast.a2a.protocol.wire import text_of
 from holdfast.a2a.turns import runner
-from holdfast.a2a.turns.acceptance import Acceptance, Offer
+from holdfast.a2a.turns.acceptance import Acceptance, PlacedMessage
 
 PHASES = ("offered", "accepted", "working", "streaming", "answering", "answered")
 
@@ -26,7 +26,7 @@ def dying(phase: str) -> None:
     """Have this process die in a phase."""
     accept, record = Acceptance.accept, vars(runner)["record"]
 
-    async def accepting(self: Acceptance, offer: Offer) -> Any:
+    async def accepting(self: Acceptance, offer: PlacedMessage) -> Any:
         dies = text_of(offer.message.parts) == "die"
         if dies and phase == "offered":
             die()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.a2a.files.file_names import disk_name, media_type_of, shown_name
+from holdfast.a2a.files.file_names import disk_name, display_name, media_type_of
 from holdfast.a2a.files.files import MAX_FILE, Files
 from holdfast.a2a.protocol.rpc import INVALID_PARAMS, RpcError
 from holdfast.a2a.protocol.wire import DataPart, FilePart, Part, TextPart
@@ -262,7 +262,7 @@ async def test_attached_files_are_kept_with_the_session_once(files: Files, store
     ],
 )
 def test_names_are_made_safe(name: str | None, shown: str, disk: str) -> None:
-    assert (shown_name(name), disk_name(name)) == (shown, disk)
+    assert (display_name(name), disk_name(name)) == (shown, disk)
 
 
 def test_media_types_are_guessed_from_names() -> None:
@@ -272,4 +272,4 @@ def test_media_types_are_guessed_from_names() -> None:
         "application/octet-stream",
         "application/octet-stream",
     ]
-    assert shown_name(None, "image/png") == "file.png"
+    assert display_name(None, "image/png") == "file.png"

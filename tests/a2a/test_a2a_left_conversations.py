@@ -11,7 +11,7 @@ from holdfast.a2a import InputRequired, Turn
 from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Output
 from holdfast.a2a.protocol.wire import Message, Role, TextPart
-from holdfast.a2a.turns.acceptance import Acceptance, Offer
+from holdfast.a2a.turns.acceptance import Acceptance, PlacedMessage
 from holdfast.core import TimeOrderedIds
 from holdfast.store import Store, open_store
 
@@ -76,7 +76,7 @@ async def test_a_session_that_is_deleted_between_look_and_record_is_replaced(sto
     acceptance = Acceptance(store, Files(store, tmp_path), agent="main", owner="me", ids=TimeOrderedIds())
     await store.keys.open(KEY)
     offer = await acceptance.look(Message(Role.USER, "m", (TextPart("hi"),), "c"), None, None, None)
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, PlacedMessage)
     await store.deletion.delete(KEY)
     accepted = await acceptance.accept(offer)
     assert accepted.task.session_id == (await store.keys.get(KEY)).session_id != KEY

@@ -14,8 +14,8 @@ from tests.a2a.webhooks import Hook, listening
 
 from holdfast.a2a.handler import Handler, InputRequired
 from holdfast.a2a.protocol.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
-from holdfast.a2a.push.push import MOST_TAKEN, Push, PushConfigs
-from holdfast.a2a.push.push_sender import Poster
+from holdfast.a2a.push.push import MOST_TAKEN, Push, TaskPushConfigs
+from holdfast.a2a.push.push_sender import PushSender
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.agent_services import AgentServices
@@ -201,11 +201,11 @@ async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
     await recorded(store, hook, owner="me")
     tried: list[bytes] = []
 
-    async def broken(self: Poster, config: Any, body: bytes, tenant: str) -> bool:
+    async def broken(self: PushSender, config: Any, body: bytes, tenant: str) -> bool:
         tried.append(body)
         raise InvalidInput("never")
 
-    monkeypatch.setattr(Poster, "post", broken)
+    monkeypatch.setattr(PushSender, "post", broken)
     push = Push(store, guard(), owner="me")
     for _ in range(3):
         await push.post_left("t")
@@ -221,7 +221,7 @@ async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after
 ) -> None:
     said = NewEvent(types.MESSAGE, {"role": "user", "taskId": "t", "parts": [{"text": "hi"}]})
     task = (await store.tasks.begin("s", "t", "c", said, owner="me")).task
-    push, configs = Push(store, guard(), owner="me"), PushConfigs(store, guard())
+    push, configs = Push(store, guard(), owner="me"), TaskPushConfigs(store, guard())
     read, seen, go = StoredPushConfigs.list, asyncio.Event(), asyncio.Event()
 
     async def slow(self: StoredPushConfigs, task_id: str) -> Any:

@@ -23,8 +23,8 @@ from holdfast.a2a.protocol.wire import (
     TaskView,
     TextPart,
 )
-from holdfast.a2a.push.push import Push, PushConfigs
-from holdfast.a2a.push.push_sender import TRIES, Poster
+from holdfast.a2a.push.push import Push, TaskPushConfigs
+from holdfast.a2a.push.push_sender import TRIES, PushSender
 from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, RefusedUrl, UrlGuard, look_up
 from holdfast.core import TaskState
 from holdfast.core.errors import TooLarge
@@ -54,15 +54,15 @@ def guard() -> UrlGuard:
 
 @pytest.fixture
 async def push(store: Store, guard: UrlGuard) -> AsyncIterator[Push]:
-    made = Push(store, guard, poster=Poster(guard, backoff=QUICK))
+    made = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
     yield made
     await made.close()
 
 
 @pytest.fixture
-async def configs(store: Store, guard: UrlGuard) -> PushConfigs:
+async def configs(store: Store, guard: UrlGuard) -> TaskPushConfigs:
     await begin(store, "t1")
-    return PushConfigs(store, guard)
+    return TaskPushConfigs(store, guard)
 
 
 async def begin(store: Store, task_id: str) -> None:
@@ -95,7 +95,7 @@ async def idle(push: Push) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: PushConfigs, hook: Hook) -> None:
+async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
     await configs.set("t1", at(hook, "/new?x=1", config_id="new", token="t0k", scheme="Bearer", credentials="a b"))
     await configs.set("t1", at(hook, "/old", version="0.3", config_id="old"))
     artifact = Artifact((TextPart("hello"),), "a1")
@@ -118,7 +118,7 @@ async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: Pu
 
 
 async def test_files_in_news_have_their_bytes(
-    store: Store, guard: UrlGuard, configs: PushConfigs, hook: Hook, tmp_path: Path
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: Hook, tmp_path: Path
 ) -> None:
     files = Files(store, tmp_path)
     artifact = Artifact(await files.take([FilePart("aGVsbG8=", filename="a.txt")]), "a1")
@@ -132,7 +132,7 @@ async def test_files_in_news_have_their_bytes(
     assert bodies["/old"]["artifacts"][0]["parts"][0]["file"]["bytes"] == "aGVsbG8="
 
 
-async def test_each_place_gets_its_news_in_order(push: Push, configs: PushConfigs, hook: Hook) -> None:
+async def test_each_place_gets_its_news_in_order(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
     await configs.set("t1", at(hook))
     hook.answers = ["500 No", "429 No", "503 No"]
     expected = [f"n{n}" for n in range(30)]
@@ -145,7 +145,7 @@ async def test_each_place_gets_its_news_in_order(push: Push, configs: PushConfig
 
 
 async def test_a_place_that_fails_costs_its_own_news_only(
-    push: Push, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with listening() as dead:
         dead.answers = ["500 No"] * TRIES * 2
@@ -166,7 +166,7 @@ async def test_a_place_that_fails_costs_its_own_news_only(
 
 @pytest.mark.parametrize("answer", ["302 Found\r\nLocation: http://127.0.0.1:1/", "307 Go\r\nLocation: /x", "404 No"])
 async def test_redirects_and_refusals_are_the_end(
-    push: Push, configs: PushConfigs, hook: Hook, answer: str, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: Hook, answer: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await configs.set("t1", at(hook))
     hook.answers = [answer]
@@ -179,7 +179,7 @@ async def test_redirects_and_refusals_are_the_end(
 
 
 async def test_nobody_who_listens_is_a_warning(
-    push: Push, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with listening() as closed:
         pass
@@ -190,7 +190,7 @@ async def test_nobody_who_listens_is_a_warning(
 
 
 async def test_a_place_that_never_answers_holds_up_nobody(
-    push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    push: Push, configs: TaskPushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.a2a.push.push.MOST_WAITING", MOST)
     async with listening() as stuck:
@@ -209,7 +209,7 @@ async def test_a_place_that_never_answers_holds_up_nobody(
 
 
 async def test_the_stop_gives_a_grace(
-    store: Store, guard: UrlGuard, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     await configs.set("t1", at(hook))
     push = Push(store, guard)
@@ -221,7 +221,7 @@ async def test_the_stop_gives_a_grace(
 
 
 async def test_an_address_is_checked_again_at_every_post(
-    store: Store, configs: PushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    store: Store, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
 ) -> None:
     addresses = ["93.184.216.34"]
 
@@ -229,16 +229,18 @@ async def test_an_address_is_checked_again_at_every_post(
         return list(addresses)
 
     guard = UrlGuard(resolve=rebinding)
-    await PushConfigs(store, guard).set("t1", at(hook, host="rebinding.test"))
+    await TaskPushConfigs(store, guard).set("t1", at(hook, host="rebinding.test"))
     addresses[:] = ["127.0.0.1"]
-    push = Push(store, guard, poster=Poster(guard, backoff=QUICK))
+    push = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
     push.notify(view(), status())
     await idle(push)
     assert hook.posted == []
     assert "not public" in caplog.text
 
 
-async def test_the_post_goes_to_the_address_that_was_checked(store: Store, configs: PushConfigs, hook: Hook) -> None:
+async def test_the_post_goes_to_the_address_that_was_checked(
+    store: Store, configs: TaskPushConfigs, hook: Hook
+) -> None:
     asked: list[str] = []
 
     async def once(host: str, _port: int) -> list[str]:
@@ -246,7 +248,7 @@ async def test_the_post_goes_to_the_address_that_was_checked(store: Store, confi
         return ["127.0.0.1"]
 
     guard = UrlGuard(OPEN, resolve=once)
-    await PushConfigs(store, guard).set("t1", at(hook, host="hook.test"))
+    await TaskPushConfigs(store, guard).set("t1", at(hook, host="hook.test"))
     push = Push(store, guard)
     push.notify(view(), status())
     (posted,) = await hook.came(1)
@@ -256,11 +258,11 @@ async def test_the_post_goes_to_the_address_that_was_checked(store: Store, confi
 
 
 async def test_a_certificate_must_be_the_hosts(
-    store: Store, guard: UrlGuard, configs: PushConfigs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server_tls, trusting = certificate_for("hook.test", tmp_path)
     async with listening(server_tls) as hook:
-        push = Push(store, guard, poster=Poster(guard, backoff=QUICK, tls=trusting))
+        push = Push(store, guard, sender=PushSender(guard, backoff=QUICK, tls=trusting))
         for host in ("hook.test", "other.test"):
             config = at(hook, "/" + host, host, config_id=host)
             await configs.set("t1", replace(config, url=config.url.replace("http:", "https:")))
@@ -270,7 +272,7 @@ async def test_a_certificate_must_be_the_hosts(
         assert hook.posted[0].headers["host"] == f"hook.test:{hook.port}"
         assert "certificate" in caplog.text.lower()
         hook.posted.clear()
-        distrusting = Push(store, guard, poster=Poster(guard, backoff=QUICK))
+        distrusting = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
         distrusting.notify(view(), status())
         await idle(distrusting)
         assert hook.posted == []
@@ -288,7 +290,7 @@ async def test_a_certificate_must_be_the_hosts(
     ],
 )
 async def test_what_is_no_header_is_refused(
-    store: Store, configs: PushConfigs, hook: Hook, wrong: dict[str, str]
+    store: Store, configs: TaskPushConfigs, hook: Hook, wrong: dict[str, str]
 ) -> None:
     with pytest.raises(RpcError) as caught:
         await configs.set("t1", at(hook, **wrong))
@@ -296,8 +298,8 @@ async def test_what_is_no_header_is_refused(
     assert await configs.list(PushRequest("t1")) == []
 
 
-async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: PushConfigs, hook: Hook) -> None:
-    strict = PushConfigs(store, UrlGuard())
+async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: TaskPushConfigs, hook: Hook) -> None:
+    strict = TaskPushConfigs(store, UrlGuard())
     with pytest.raises(RefusedUrl):
         await strict.set("t1", at(hook))
     with pytest.raises(RefusedUrl):
@@ -307,7 +309,7 @@ async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: Pu
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
-    store: Store, configs: PushConfigs, hook: Hook, version: str
+    store: Store, configs: TaskPushConfigs, hook: Hook, version: str
 ) -> None:
     known: list[str] = []
 
@@ -317,28 +319,28 @@ async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
         return known
 
     guard = UrlGuard(OPEN, resolve=later)
-    await PushConfigs(store, guard).set("t1", at(hook, host="hook.test", version=version))
+    await TaskPushConfigs(store, guard).set("t1", at(hook, host="hook.test", version=version))
     known.append("127.0.0.1")
-    push = Push(store, guard, poster=Poster(guard, backoff=QUICK))
+    push = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
     push.notify(view(), status())
     await hook.came(1)
     await idle(push)
 
 
 async def test_an_address_is_refused_even_where_no_name_can_be_looked_up(
-    store: Store, configs: PushConfigs, hook: Hook
+    store: Store, configs: TaskPushConfigs, hook: Hook
 ) -> None:
     async def nobody(host: str, _port: int) -> list[str]:
         raise OSError("no name server")
 
-    strict = PushConfigs(store, UrlGuard(resolve=nobody))
+    strict = TaskPushConfigs(store, UrlGuard(resolve=nobody))
     for host in ("127.0.0.1", "10.0.0.1", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]", "127.0.0.1."):
         with pytest.raises(RefusedUrl):
             await strict.set("t1", at(hook, host=host))
     assert await configs.list(PushRequest("t1")) == []
 
 
-async def test_a_task_has_several_places(configs: PushConfigs, hook: Hook, store: Store) -> None:
+async def test_a_task_has_several_places(configs: TaskPushConfigs, hook: Hook, store: Store) -> None:
     with pytest.raises(RpcError) as caught:
         await configs.get(PushRequest("t1"))
     assert caught.value.code == TASK_NOT_FOUND
@@ -360,7 +362,7 @@ async def test_a_task_has_several_places(configs: PushConfigs, hook: Hook, store
         await configs.get(PushRequest("t1", "b"))
 
 
-async def test_what_was_deleted_gets_nothing_more(push: Push, configs: PushConfigs, hook: Hook) -> None:
+async def test_what_was_deleted_gets_nothing_more(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
     hook.hold = asyncio.Event()
     await configs.set("t1", at(hook))
     for n in range(5):
@@ -373,7 +375,7 @@ async def test_what_was_deleted_gets_nothing_more(push: Push, configs: PushConfi
 
 
 async def test_a_task_without_places_costs_nothing(
-    push: Push, configs: PushConfigs, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     push.notify(view(), status())
@@ -382,7 +384,7 @@ async def test_a_task_without_places_costs_nothing(
 
 
 async def test_a_try_that_was_slept_through_is_none(
-    push: Push, configs: PushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    push: Push, configs: TaskPushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that stood still has not tried: that it woke up too late says nothing about the place."""
     monkeypatch.setattr("holdfast.a2a.push.push_sender.ASLEEP_SECONDS", -1.0)
@@ -406,11 +408,11 @@ async def test_a_tenant_whose_names_hang_keeps_no_other_from_being_told(store: S
     guard = UrlGuard(OPEN, resolve=hangs)
     hostile, friendly = store.for_tenant("hostile"), store.for_tenant("friendly")
     await begin(friendly, "t1")
-    await PushConfigs(friendly, guard).set("t1", at(hook, host="hook.test"))
-    hanging, pushes = Push(hostile, guard), Push(friendly, guard, poster=Poster(guard, backoff=QUICK))
+    await TaskPushConfigs(friendly, guard).set("t1", at(hook, host="hook.test"))
+    hanging, pushes = Push(hostile, guard), Push(friendly, guard, sender=PushSender(guard, backoff=QUICK))
     requests = []
     if asks == "in requests":
-        checks = PushConfigs(hostile, guard)
+        checks = TaskPushConfigs(hostile, guard)
         urls = [f"http://hang{n}.test/" for n in range(2 * AT_ONCE)]
         requests = [asyncio.create_task(checks.check(PushConfig(url))) for url in urls]
     else:

@@ -12,7 +12,7 @@ from google.protobuf.message import Message as Proto
 from pydantic import BaseModel
 
 from holdfast.a2a.protocol import v03, v10
-from holdfast.a2a.protocol.card import Described, Form, agent_card
+from holdfast.a2a.protocol.card import AgentDescription, Form, agent_card
 from holdfast.a2a.protocol.rpc import REASONS, RpcError
 from holdfast.a2a.protocol.wire import (
     Artifact,
@@ -98,10 +98,10 @@ def test_every_state_is_one_of_theirs(state: TaskState) -> None:
 
 
 def test_a_plain_message_has_no_null_in_it() -> None:
-    assert v10.sent(BARE) == {
+    assert v10.send_result(BARE) == {
         "message": {"messageId": "m3", "contextId": "c", "role": "ROLE_AGENT", "parts": [{"text": "plain"}]}
     }
-    assert v03.sent(BARE) == {
+    assert v03.send_result(BARE) == {
         "kind": "message",
         "messageId": "m3",
         "role": "agent",
@@ -233,14 +233,14 @@ def test_questions_about_tasks_and_push_configs() -> None:
 
 def test_what_is_posted_has_the_shape_of_its_version() -> None:
     news = StatusUpdate("t", "c", TaskState.COMPLETED, NOW, final=True)
-    assert set(v10.pushed(news, VIEW)) == {"statusUpdate"}
-    assert v03.pushed(news, VIEW) == v03.task(VIEW)
+    assert set(v10.push_document(news, VIEW)) == {"statusUpdate"}
+    assert v03.push_document(news, VIEW) == v03.task(VIEW)
 
 
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_official_client_reads_the_card_in_every_form(form: Form, asks: bool) -> None:
-    card = agent_card(Described("Ada", "2", asks), "https://agents.example/a2a", form)
+    card = agent_card(AgentDescription("Ada", "2", asks), "https://agents.example/a2a", form)
     read = parse_agent_card({**card, "capabilities": dict(card["capabilities"])})
     assert (read.name, read.version) == ("Ada", "2")
     assert {interface.url for interface in read.supported_interfaces} == {"https://agents.example/a2a"}
@@ -259,15 +259,15 @@ def test_the_official_client_reads_the_card_in_every_form(form: Form, asks: bool
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_card_is_strictly_what_it_says(asks: bool) -> None:
     url = "https://agents.example/a2a"
-    strict = agent_card(Described("Ada", "2", asks), url)
+    strict = agent_card(AgentDescription("Ada", "2", asks), url)
     ParseDict(strict, new.AgentCard())  # which refuses what 1.0 does not have
     for form in ("0.3", "both"):
-        card = old.AgentCard.model_validate(agent_card(Described("Ada", "2", asks), url, form))
+        card = old.AgentCard.model_validate(agent_card(AgentDescription("Ada", "2", asks), url, form))
         assert (card.url, card.preferred_transport, card.protocol_version) == (url, "JSONRPC", "0.3.0")
         assert card.supports_authenticated_extended_card is asks
         assert (card.security == [{"bearer": []}]) is asks
         assert not asks or card.security_schemes is not None
-    assert "supportedInterfaces" not in agent_card(Described("Ada", "2", asks), url, "0.3")
+    assert "supportedInterfaces" not in agent_card(AgentDescription("Ada", "2", asks), url, "0.3")
 
 
 def test_every_error_of_a2a_has_its_official_name() -> None:

@@ -17,7 +17,7 @@ from tests.gateway.test_connections import UPGRADE
 from holdfast.core.errors import InvalidInput
 from holdfast.core.loopback import is_loopback
 from holdfast.gateway.app import create_app
-from holdfast.http.hosts import HostCheck, checked_origin
+from holdfast.http.hosts import HostCheck, parse_origin
 from holdfast.store import Store
 
 OURS = [
@@ -119,7 +119,7 @@ def client_of(app: ASGIApp) -> httpx2.AsyncClient:
 @pytest.fixture
 async def client() -> AsyncIterator[httpx2.AsyncClient]:
     """The check alone, in front of something that serves everybody."""
-    check = HostCheck(Response("served"), hosts=NAMES, origins=map(checked_origin, ORIGINS))
+    check = HostCheck(Response("served"), hosts=NAMES, origins=map(parse_origin, ORIGINS))
     async with client_of(check) as made:
         yield made
 
@@ -284,7 +284,7 @@ async def test_no_other_may(client: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize("origin", ["*", "null", "app.example", "https://app.example/", "https://é.example", "ftp://x"])
 def test_only_a_site_can_be_allowed(origin: str) -> None:
     with pytest.raises(InvalidInput):
-        checked_origin(origin)
+        parse_origin(origin)
 
 
 @pytest.mark.parametrize(("host", "loopback"), [("::ffff:127.0.0.1", True), ("::ffff:10.0.0.1", False), ("::", False)])

@@ -15,8 +15,8 @@ from holdfast.a2a.turns.conversation import MARK
 from holdfast.core import types
 from holdfast.core.errors import Corrupt
 from holdfast.models import CompletionResponse, Message, Role, ScriptedBackend, SimulatorBackend
-from holdfast.runtime.compaction import LEFT_OUT, summed_up, trimmed
-from holdfast.runtime.facts import newest, stated
+from holdfast.runtime.compaction import LEFT_OUT, summarize, trim_results
+from holdfast.runtime.facts import newest, statements
 from holdfast.store import Store, open_store
 
 FILLER = "Say " + "something of no importance " * 20
@@ -140,15 +140,15 @@ def test_facts_are_kept_through_every_summary() -> None:
     document = None
     for number in range(5):
         said = PastMessage(Speaker.USER, f"My key {number} is {number}. How are you?", (TextPart(""),))
-        document = summed_up(document, [said])
+        document = summarize(document, [said])
     assert document is not None
     assert document.facts == [f"My key {number} is {number}." for number in range(5)]
     assert document.messages == 5
 
 
 def test_a_summary_by_others_is_kept_as_a_fact() -> None:
-    assert summed_up("The user is Ada.", []).facts == ["The user is Ada."]
-    assert summed_up({"name": "Ada"}, []).facts == ['{"name":"Ada"}']
+    assert summarize("The user is Ada.", []).facts == ["The user is Ada."]
+    assert summarize({"name": "Ada"}, []).facts == ['{"name":"Ada"}']
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_summary_by_others_is_kept_as_a_fact() -> None:
     ],
 )
 def test_what_a_user_stated(text: str, facts: list[str]) -> None:
-    assert stated(text) == facts
+    assert statements(text) == facts
 
 
 def test_a_fact_that_was_stated_anew_replaces_the_old_one() -> None:
@@ -179,6 +179,6 @@ def test_what_is_only_to_be_said_does_not_replace_a_fact() -> None:
 
 def test_old_results_are_left_out_of_a_turn_that_grows() -> None:
     prompt = [Message(Role.USER, "go"), *(Message(Role.TOOL, "x" * 400, tool_call_id=str(n)) for n in range(8))]
-    shorter = trimmed(prompt, 500)
+    shorter = trim_results(prompt, 500)
     assert [message.text == LEFT_OUT for message in shorter[1:]] == [True] * 4 + [False] * 4
-    assert trimmed(prompt, 5_000) == prompt
+    assert trim_results(prompt, 5_000) == prompt

@@ -13,7 +13,8 @@ from holdfast.a2a import Turn
 from holdfast.core import types
 from holdfast.core.errors import LeaseLost
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
-from holdfast.runtime import file_tools, files
+from holdfast.runtime import file_tools
+from holdfast.runtime.workspace import append_line
 from holdfast.store import Store
 from holdfast.store.part import Workers
 
@@ -75,8 +76,6 @@ async def test_the_same_call_twice_in_a_turn_is_two_calls(store: Store, workspac
 async def test_an_effect_whose_end_is_not_known_is_not_run_again_and_the_model_is_told(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append_line = files.append_line
-
     def die(folder: Path, name: str, line: str) -> None:
         append_line(folder, name, line)
         raise Killed
@@ -128,7 +127,7 @@ async def test_a_process_that_slept_between_the_start_of_an_effect_and_the_tool_
 async def test_a_cancelled_turn_lets_a_tool_that_runs_come_to_its_end(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append_line, loop = files.append_line, asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
     begun = asyncio.Event()
 
     def slowly(folder: Path, name: str, line: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from holdfast.core import HoldfastError
 from holdfast.core.confined_files import folder
 from holdfast.runtime.file_tools import FILE_TOOLS
-from holdfast.runtime.files import MAX_BYTES
+from holdfast.runtime.workspace import MAX_BYTES
 
 
 def use(workspace: Path, name: str, **arguments: Any) -> str:
@@ -136,7 +136,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(workspace: Path, monkeypat
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("holdfast.runtime.files.os.fsync", full)
+    monkeypatch.setattr("holdfast.runtime.workspace.os.fsync", full)
     assert "No space" in use(workspace, "write", file_path="a.txt", content="after")
     assert (workspace / "a.txt").read_text() == "before"
     assert [path.name for path in workspace.iterdir()] == ["a.txt"]

@@ -1,4 +1,4 @@
-"""From an operation and its params to the turns, and back to a result in the version that asked."""
+"""From an operation and its params to the turns, and back to a result in the version that call."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.a2a.protocol import rpc, v03, v10
 from holdfast.a2a.protocol.card import Form
 from holdfast.a2a.protocol.rpc import Call, RpcError, invalid_params
-from holdfast.a2a.protocol.versions import Wire, version_of, wire_for
+from holdfast.a2a.protocol.versions import A2AVersion, version_of, wire_for
 from holdfast.a2a.protocol.wire import News, Operation, PushRequest, SendRequest
 from holdfast.a2a.turns.turns import Turns
 
@@ -18,10 +18,10 @@ Cards = Callable[[Form], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class VersionedCall:
     """A call in the version that it speaks."""
 
-    wire: Wire
+    wire: A2AVersion
     operation: Operation
     params: dict[str, Any]
     caller: str | None = None
@@ -32,10 +32,10 @@ class Asked:
         return self.operation in STREAMS
 
 
-def asked(call: Call, version: str, caller: str | None = None) -> Asked:
+def read_call(call: Call, version: str, caller: str | None = None) -> VersionedCall:
     """What a call of a caller means; RpcError if it means nothing in its version, or cannot be answered."""
     wire = wire_for(version, call.method)
-    found = Asked(wire, wire.OPERATIONS[call.method], call.params, caller)
+    found = VersionedCall(wire, wire.OPERATIONS[call.method], call.params, caller)
     if not call.has_id:
         _check_params(found)
         raise RpcError(rpc.INVALID_REQUEST, 'Invalid request: it has no "id"')
@@ -47,19 +47,19 @@ def is_always_a_stream(method: str | None, version: str) -> bool:
     return version_of(version) == v03.VERSION and v03.OPERATIONS.get(method or "") in STREAMS
 
 
-def follow(turns: Turns, asked: Asked) -> AsyncGenerator[News]:
+def follow(turns: Turns, call: VersionedCall) -> AsyncGenerator[News]:
     """The news that were asked for."""
-    if asked.operation is Operation.STREAM:
-        return turns.stream(_message(asked))
-    return turns.subscribe(asked.wire.task_request(asked.params))
+    if call.operation is Operation.STREAM:
+        return turns.stream(_message(call))
+    return turns.subscribe(call.wire.task_request(call.params))
 
 
-async def perform(turns: Turns, asked: Asked, cards: Cards | None) -> Any:
+async def perform(turns: Turns, call: VersionedCall, cards: Cards | None) -> Any:
     """The result of what is answered at once; without `cards` there is no extended one."""
-    wire, params = asked.wire, asked.params
-    match asked.operation:
+    wire, params = call.wire, call.params
+    match call.operation:
         case Operation.SEND:
-            return wire.sent(await turns.send(_message(asked)))
+            return wire.send_result(await turns.send(_message(call)))
         case Operation.GET:
             return wire.task(await turns.get(wire.task_request(params)))
         case Operation.LIST:  # of version 1.0 only
@@ -76,14 +76,14 @@ async def perform(turns: Turns, asked: Asked, cards: Cards | None) -> Any:
             return await _push(turns, wire, operation, params)
 
 
-def _message(asked: Asked) -> SendRequest:
-    return replace(asked.wire.send_request(asked.params), caller=asked.caller)
+def _message(call: VersionedCall) -> SendRequest:
+    return replace(call.wire.send_request(call.params), caller=call.caller)
 
 
-def _check_params(asked: Asked) -> None:
+def _check_params(call: VersionedCall) -> None:
     """RpcError if the params are not what the method takes."""
-    wire, params = asked.wire, asked.params
-    match asked.operation:
+    wire, params = call.wire, call.params
+    match call.operation:
         case Operation.SEND | Operation.STREAM:
             wire.send_request(params)
         case Operation.GET | Operation.CANCEL | Operation.SUBSCRIBE:
@@ -96,13 +96,13 @@ def _check_params(asked: Asked) -> None:
             wire.push_request(params)
 
 
-def _no_extended_card(wire: Wire) -> RpcError:
+def _no_extended_card(wire: A2AVersion) -> RpcError:
     if wire is v10:
         return RpcError(rpc.UNSUPPORTED_OPERATION, "Unsupported operation: there is no extended card without tokens")
     return RpcError(rpc.EXTENDED_CARD_NOT_CONFIGURED, "Authenticated Extended Card not configured: it needs tokens")
 
 
-async def _push(turns: Turns, wire: Wire, operation: Operation, params: dict[str, Any]) -> Any:
+async def _push(turns: Turns, wire: A2AVersion, operation: Operation, params: dict[str, Any]) -> Any:
     """The result of what is asked about the posting of a task's news; RpcError if the agent has no such task."""
     if operation is Operation.PUSH_SET:
         task_id, config = wire.push_set(params)

@@ -21,7 +21,7 @@ class Attachment:
     fetch: Callable[[], Awaitable[bytes]] = field(repr=False, compare=False)
 
     async def read(self) -> bytes:
-        """The bytes."""
+        """The bytes, as they came."""
         return await self.fetch()
 
 

@@ -43,7 +43,7 @@ SECONDS_TO_CLOSE = 5
 CANNOT = 2
 
 
-class CannotListen(HoldfastError):
+class _CannotListen(HoldfastError):
     """The address cannot be listened on."""
 
     code = "cannot_listen"
@@ -120,11 +120,11 @@ def check_handler(handler: Any) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; CannotListen if the address is taken, or is none."""
+    """A listening socket; _CannotListen if the address is taken, or is none."""
     try:
         listener = socket.create_server((host, port))
     except OSError as error:
-        raise CannotListen(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}") from error
+        raise _CannotListen(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -157,7 +157,7 @@ def web_server(
     async def health(_request: Request) -> JsonLine:
         return JsonLine({"status": "ok", "version": version})
 
-    class Server(uvicorn.Server):
+    class _Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             sys.stderr.write(f"{said}\n")
@@ -176,7 +176,7 @@ def web_server(
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(grace_seconds) + SECONDS_TO_CLOSE,
     )
-    return Server(config)
+    return _Server(config)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

@@ -17,18 +17,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from holdfast.a2a.dispatch import Asked, asked, follow, is_always_a_stream, perform
+from holdfast.a2a.dispatch import VersionedCall, follow, is_always_a_stream, perform, read_call
 from holdfast.a2a.files.uploads import uploads_route
 from holdfast.a2a.handler import Handler
 from holdfast.a2a.protocol import rpc
-from holdfast.a2a.protocol.card import Described, Form, agent_card, card_answer
+from holdfast.a2a.protocol.card import AgentDescription, Form, agent_card, card_answer
 from holdfast.a2a.protocol.rpc import CallId, RpcError
-from holdfast.a2a.protocol.versions import HEADER, Wire
+from holdfast.a2a.protocol.versions import HEADER, A2AVersion
 from holdfast.a2a.protocol.wire import READING, News, Operation
-from holdfast.a2a.push.push import Posted
+from holdfast.a2a.push.push import PostObserver
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.agent_services import AgentServices
-from holdfast.a2a.turns.turns import Rested, Turns
+from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
 from holdfast.core.retry import SECONDS_AT_LEAST, UNAVAILABLE
@@ -80,8 +80,8 @@ class A2AServer:
         refuse: Callable[[Request, Operation], Response | None] | None = None,
         until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
-        rested: Rested | None = None,
-        posted: Posted | None = None,
+        rested: TurnObserver | None = None,
+        posted: PostObserver | None = None,
     ) -> None:
         self._services = AgentServices(
             store,
@@ -98,7 +98,7 @@ class A2AServer:
         self._caller_of = caller_of or (lambda _request: None)
         self._refuse = refuse or (lambda _request, _operation: None)
         self._until_refused = until_refused
-        self._described = Described(name, version, asks_for_token)
+        self._described = AgentDescription(name, version, asks_for_token)
         self._form: Form = card
         self._url = url
         self._heartbeat_seconds = heartbeat_seconds
@@ -148,14 +148,14 @@ class A2AServer:
             call_id = rpc.id_of(value)
             version = request.headers.get(HEADER) or request.query_params.get(HEADER) or ""
             in_events = is_always_a_stream(rpc.method_of(value), version)
-            call = asked(rpc.call_in(value), version, self._caller_of(request))
+            call = read_call(rpc.call_in(value), version, self._caller_of(request))
             return self._refuse(request, call.operation) or await self._answer(request, call_id, call)
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:
             return _failure(call_id, _refusal(error), in_events)
 
-    async def _answer(self, request: Request, call_id: CallId, call: Asked) -> Response:
+    async def _answer(self, request: Request, call_id: CallId, call: VersionedCall) -> Response:
         turns = self.turns_of(request)
         if call.streams:
             return await self._stream(request, call_id, call, follow(turns, call))
@@ -165,7 +165,9 @@ class A2AServer:
         with WaitingClient(request.receive).watch():
             return JsonLine(rpc.answer(call_id, await perform(turns, call, cards)))
 
-    async def _stream(self, request: Request, call_id: CallId, call: Asked, news: AsyncGenerator[News]) -> Response:
+    async def _stream(
+        self, request: Request, call_id: CallId, call: VersionedCall, news: AsyncGenerator[News]
+    ) -> Response:
         """The stream, once its first item is there: what cannot even begin is told at once."""
         first = await anext(news)
         return AnswerStream(
@@ -197,7 +199,7 @@ async def body_of(request: Request) -> bytes:
     return bytes(body)
 
 
-async def answers(call_id: CallId, wire: Wire, first: News, news: AsyncGenerator[News]) -> Answers:
+async def answers(call_id: CallId, wire: A2AVersion, first: News, news: AsyncGenerator[News]) -> Answers:
     """Every item as an answer; an error is the last."""
     try:
         async with aclosing(news):

@@ -21,8 +21,8 @@ from holdfast.store import Store
 if TYPE_CHECKING:
     from holdfast.a2a.protocol.card import Form
     from holdfast.a2a.protocol.wire import Operation
-    from holdfast.a2a.push.push import Posted
-    from holdfast.a2a.turns.turns import Rested, Turns
+    from holdfast.a2a.push.push import PostObserver
+    from holdfast.a2a.turns.turns import TurnObserver, Turns
     from holdfast.models import Backend
 
 AGENT = "main"
@@ -109,8 +109,8 @@ async def start_agent(
     peers: Iterable[str] = (),
     compact_at: int | None = None,
     until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
-    rested: "Rested | None" = None,
-    posted: "Posted | None" = None,
+    rested: "TurnObserver | None" = None,
+    posted: "PostObserver | None" = None,
 ) -> Agent:
     """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
     serves this store, `card` and `asks_for_token` how the agent card describes it, `push_hosts` where news may be

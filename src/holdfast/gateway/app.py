@@ -55,7 +55,7 @@ from holdfast.gateway.routes.actions import Actions
 from holdfast.http.answers import problem_answer
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.http.hang_ups import HangUps
-from holdfast.http.hosts import HostCheck, checked_origin
+from holdfast.http.hosts import HostCheck, parse_origin
 from holdfast.store import Store
 
 
@@ -100,7 +100,7 @@ def create_app(
             Middleware(SecurityHeaders),
             Middleware(Problems),
             Middleware(HangUps),
-            Middleware(HostCheck, hosts=hosts, origins=[checked_origin(origin) for origin in origins]),
+            Middleware(HostCheck, hosts=hosts, origins=[parse_origin(origin) for origin in origins]),
             Middleware(Auth, authority=gateway.authority, store_of=gateway.store_of),
             *([Middleware(RateLimit, rates=Rates(rate))] if rate else ()),
             Middleware(Audits),

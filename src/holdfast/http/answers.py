@@ -20,7 +20,6 @@ class JsonLine(JSONResponse):
     """A JSON value with the end of its line: a shell's prompt comes after it, not beside it."""
 
     def render(self, content: Any) -> bytes:
-        """The line."""
         return super().render(content) + b"\n"
 
 

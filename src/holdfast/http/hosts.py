@@ -51,7 +51,7 @@ class Site(NamedTuple):
     port: int | None
 
 
-class Page(NamedTuple):
+class WebPage(NamedTuple):
     """Where a web page comes from."""
 
     host: str
@@ -133,16 +133,16 @@ def site_of(value: bytes) -> Site | None:
 
 
 @lru_cache(maxsize=1024)
-def page_of(value: bytes) -> Page | None:
+def page_of(value: bytes) -> WebPage | None:
     """What an Origin header names, or None if it is not a web site."""
     scheme, _, rest = value.partition(b"://")
     usual, site = PORTS.get(scheme.lower()), site_of(rest)
     if usual is None or site is None:
         return None
-    return Page(site.host, usual if site.port is None else site.port, usual)
+    return WebPage(site.host, usual if site.port is None else site.port, usual)
 
 
-def checked_origin(text: str) -> bytes:
+def parse_origin(text: str) -> bytes:
     """An origin as browsers send it, or InvalidInput."""
     origin = text.lower().encode(errors="replace")
     if page_of(origin) is None:

@@ -8,9 +8,8 @@ import msgspec
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.anthropic_prompt import conversation, system, tool
-from holdfast.models.endpoint import Endpoint
+from holdfast.models.endpoint import Endpoint, Exchange
 from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelError, ModelRefused
-from holdfast.models.exchange import Exchange
 from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_anthropic
@@ -85,7 +84,7 @@ class AnthropicBackend:
         self, messages: Sequence[Message], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
-        return self._exchange.stream(self._body(messages, tools) | {"stream": True}, _Gathered)
+        return self._exchange.stream(self._body(messages, tools) | {"stream": True}, _StreamedAnswer)
 
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -100,7 +99,7 @@ class AnthropicBackend:
         return body
 
 
-class _Gathered:
+class _StreamedAnswer:
     """The events of one stream, put together; `whole` once the model has said that it stops."""
 
     def __init__(self) -> None:

@@ -1,19 +1,21 @@
 """A model's endpoint over HTTP: a body is posted, and a document or a stream of server-sent events comes back.
 
-It keeps no connection between calls, so one endpoint serves any number of event loops and needs no closing.
+It keeps no connection between calls, so one endpoint serves any number of event loops and needs no closing. An exchange
+with it, whatever API it speaks, is tried again as far as that is safe, and never cut short.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.core import strict_json
 from holdfast.core.retry import asked_pause
 from holdfast.http.server_sent_events import EVENTS, EventReader, LineTooLong
 from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelRefused, ModelUnreachable
-from holdfast.models.retries import BUSY
+from holdfast.models.messages import CompletionResponse
+from holdfast.models.retries import BUSY, Retries
 
 if TYPE_CHECKING:
     import ssl
@@ -80,6 +82,63 @@ class Endpoint:
         import httpx2
 
         return httpx2.create_ssl_context()
+
+
+class StreamedAnswer(Protocol):
+    """The events of one stream, put together: `whole` once the model has said that it stops, `over` once nothing of
+    interest follows."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is all of the answer."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether to read no further."""
+        ...
+
+    def add(self, data: bytes) -> str:
+        """The text that an event brings."""
+        ...
+
+    def response(self) -> CompletionResponse:
+        """All of it."""
+        ...
+
+
+class Exchange:
+    """One endpoint, asked."""
+
+    def __init__(self, endpoint: Endpoint, retries: Retries | None) -> None:
+        self._endpoint = endpoint
+        self._retries = retries or Retries()
+
+    async def complete(self, body: dict[str, Any], read: Callable[[bytes], CompletionResponse]) -> CompletionResponse:
+        """The answer to a request; a ModelError if there is none."""
+
+        async def attempt() -> CompletionResponse:
+            return read(await self._endpoint.post(body))
+
+        return await self._retries.complete(attempt)
+
+    def stream(
+        self, body: dict[str, Any], gather: Callable[[], StreamedAnswer]
+    ) -> AsyncIterator[str | CompletionResponse]:
+        """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
+        return self._retries.stream(lambda: self._pieces(body, gather()))
+
+    async def _pieces(self, body: dict[str, Any], gathered: StreamedAnswer) -> AsyncGenerator[str | CompletionResponse]:
+        async with aclosing(self._endpoint.events(body)) as events:
+            async for data in events:
+                piece = gathered.add(data)
+                if piece:
+                    yield piece
+                if gathered.over:
+                    break
+        if not gathered.whole:
+            raise self._endpoint.cut()
+        yield gathered.response()
 
 
 def _refusal(response: "httpx2.Response") -> ModelBusy | ModelRefused:

@@ -24,8 +24,6 @@ __all__ = [
 
 
 class Role(StrEnum):
-    """Who speaks."""
-
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
@@ -84,9 +82,7 @@ class Backend(Protocol):
     """A model; `model` is the name that its usage is counted under."""
 
     @property
-    def model(self) -> str:
-        """Its name."""
-        ...
+    def model(self) -> str: ...
 
     async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""

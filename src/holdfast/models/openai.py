@@ -7,9 +7,8 @@ import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
-from holdfast.models.endpoint import Endpoint
+from holdfast.models.endpoint import Endpoint, Exchange
 from holdfast.models.errors import ModelAnswerUnreadable, ModelRefused
-from holdfast.models.exchange import Exchange
 from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_openai
@@ -94,7 +93,7 @@ class OpenAIBackend:
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         return self._exchange.stream(
-            self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}, _Gathered
+            self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}, _StreamedAnswer
         )
 
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
@@ -104,7 +103,7 @@ class OpenAIBackend:
         return body
 
 
-class _Gathered:
+class _StreamedAnswer:
     """The chunks of one stream, put together; `whole` once the model has said why it stopped, `over` at the end of the
     stream: what the answer cost comes in between."""
 

@@ -16,7 +16,7 @@ Content = str | list[Part]
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
-class Data(NamedTuple):
+class DataUrl(NamedTuple):
     """What a data URL holds; the data is base64 text."""
 
     media_type: str
@@ -32,26 +32,23 @@ class Data(NamedTuple):
 
 
 def text_part(text: str) -> Part:
-    """Words."""
     return {"type": "text", "text": text}
 
 
 def image_part(media_type: str, data: bytes) -> Part:
-    """An image."""
     return {"type": "image_url", "image_url": {"url": _data_url(media_type, data)}}
 
 
 def file_part(name: str, media_type: str, data: bytes) -> Part:
-    """A file."""
     return {"type": "file", "file": {"filename": name, "file_data": _data_url(media_type, data)}}
 
 
-def data_of(url: str) -> Data | None:
+def data_of(url: str) -> DataUrl | None:
     """What a data URL holds; None if it is another kind of URL."""
     head, comma, data = url.partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None
-    return Data(head.removeprefix("data:").removesuffix(";base64").partition(";")[0] or "text/plain", data)
+    return DataUrl(head.removeprefix("data:").removesuffix(";base64").partition(";")[0] or "text/plain", data)
 
 
 def _data_url(media_type: str, data: bytes) -> str:

@@ -14,13 +14,13 @@ from holdfast.core import HoldfastError
 from holdfast.core.retry import until_written
 from holdfast.models import Backend, CompletionResponse, Message, ModelUnreachable, Role
 from holdfast.models.usage import CACHE_READ
-from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trimmed
+from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trim_results
 from holdfast.runtime.file_tools import FILE_TOOLS
 from holdfast.runtime.memory_tools import MEMORY_TOOLS
 from holdfast.runtime.peer_tools import PEER_TOOLS
 from holdfast.runtime.peers import Peers
 from holdfast.runtime.skills import SKILL_TOOLS
-from holdfast.runtime.tool_calls import Calls
+from holdfast.runtime.tool_calls import ToolCalls
 from holdfast.runtime.tools import ToolUse
 
 MAX_ROUNDS = 16
@@ -44,12 +44,12 @@ def bundled_agent(
     """
 
     async def handle(turn: Turn) -> AsyncIterator[str]:
-        calls = Calls(turn, TOOLS, agent=name, peers=peers or Peers())
+        calls = ToolCalls(turn, TOOLS, agent=name, peers=peers or Peers())
         messages = await fitting_prompt(turn, compact_over)
         for _ in range(MAX_ROUNDS):
             answer: CompletionResponse | None = None
             said = ""
-            stream: Any = backend.stream(trimmed(messages, compact_over), [tool.declaration for tool in TOOLS])
+            stream: Any = backend.stream(trim_results(messages, compact_over), [tool.declaration for tool in TOOLS])
             async with aclosing(stream):
                 async for item in stream:
                     if isinstance(item, CompletionResponse):

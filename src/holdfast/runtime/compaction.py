@@ -19,7 +19,7 @@ from holdfast.a2a.turns.records import part_record
 from holdfast.core import strict_json
 from holdfast.core.retry import until_written
 from holdfast.models import Message, Role
-from holdfast.runtime.facts import MAX_SENTENCE, newest, stated
+from holdfast.runtime.facts import MAX_SENTENCE, newest, statements
 from holdfast.runtime.prompt import prompt, tokens
 
 THRESHOLD = 100_000
@@ -52,7 +52,7 @@ async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[Message
     found = await older(turn.store, turn.task_id, keep=KEEP)
     if found is None:
         return whole
-    document = msgspec.to_builtins(summed_up(found.summary, found.messages))
+    document = msgspec.to_builtins(summarize(found.summary, found.messages))
     # The bytes of files come from the turn: the log has their names and digests.
     kept = turn.history[len(turn.history) - len(found.kept) :]
     shorter = await prompt(turn, (_with_files(summary_message(document), turn.history), *kept))
@@ -71,11 +71,11 @@ async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[Message
     return shorter
 
 
-def summed_up(before: Any, messages: Sequence[PastMessage]) -> Summary:
+def summarize(before: Any, messages: Sequence[PastMessage]) -> Summary:
     """The summary of some messages, and of what an earlier one stood for."""
     earlier = _read(before)
     theirs = [said for said in messages if said.role == Speaker.USER]
-    facts = newest([*earlier.facts, *(fact for said in theirs for fact in (*stated(said.text), *_data(said)))])
+    facts = newest([*earlier.facts, *(fact for said in theirs for fact in (*statements(said.text), *_data(said)))])
     files = [*earlier.files, *(part_record(part) for said in messages for part in said.parts if _is_file(part))]
     topics = [*earlier.topics, *(_line(said) for said in messages if said.text.strip())][-MAX_TOPICS:]
     count = earlier.messages + len(messages)
@@ -84,7 +84,7 @@ def summed_up(before: Any, messages: Sequence[PastMessage]) -> Summary:
     return Summary("\n\n".join(filter(None, blocks)), files[-MAX_FILES:], facts, topics, count)
 
 
-def trimmed(messages: Sequence[Message], threshold: int) -> list[Message]:
+def trim_results(messages: Sequence[Message], threshold: int) -> list[Message]:
     """The prompt with the results of its oldest tool calls left out, as far as it is longer than the threshold."""
     shorter = list(messages)
     for number, message in enumerate(messages[:-KEEP]):

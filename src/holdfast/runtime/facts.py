@@ -33,7 +33,7 @@ DECLARED = re.compile(
 THING = re.compile(r"\bmy ([^\W_][\w'’ -]{0,60}?) (?:is|are|was)\b", re.IGNORECASE)
 
 
-def stated(text: str) -> list[str]:
+def statements(text: str) -> list[str]:
     """The sentences of a user's message that state something, in order."""
     sentences = (sentence.strip() for sentence in SENTENCE.split(text))
     return [_cut(sentence) for sentence in sentences if _states(sentence, pasted=len(text) > PASTED)]

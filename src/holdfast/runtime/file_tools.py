@@ -10,9 +10,8 @@ import msgspec
 
 from holdfast.core.errors import InvalidInput
 from holdfast.models import Tool
-from holdfast.runtime.files import append_line, described, names_in, read_text, write_text
-from holdfast.runtime.tools import Desk, ToolUse, declare
-from holdfast.runtime.workspace import open_folder
+from holdfast.runtime.tools import ToolContext, ToolUse, declare
+from holdfast.runtime.workspace import append_line, describe_entry, names_in, open_folder, read_text, write_text
 
 MAX_SHOWN = 40_000
 MAX_LINES = 2_000
@@ -23,17 +22,17 @@ FILE_PATH = {"file_path": "The file, relative to the workspace."}
 Use = TypeVar("Use")
 
 
-def off_the_loop(work: Callable[[Use, Path], str]) -> Callable[[Use, Desk], Coroutine[Any, Any, str]]:
+def off_the_loop(work: Callable[[Use, Path], str]) -> Callable[[Use, ToolContext], Coroutine[Any, Any, str]]:
     """How a tool is run whose work on the workspace blocks: in a thread."""
 
-    async def run(self: Use, desk: Desk) -> str:
-        return await asyncio.to_thread(work, self, desk.turn.workspace)
+    async def run(self: Use, context: ToolContext) -> str:
+        return await asyncio.to_thread(work, self, context.turn.workspace)
 
     return run
 
 
-class Read(msgspec.Struct, frozen=True):
-    """Read a text file, or some of its lines."""
+class ReadFile(msgspec.Struct, frozen=True):
+    """ReadFile a text file, or some of its lines."""
 
     file_path: str
     offset: int = 1
@@ -42,7 +41,7 @@ class Read(msgspec.Struct, frozen=True):
     has_effect: ClassVar[bool] = False
     declaration: ClassVar[Tool] = declare(
         "read",
-        "Read a text file in the workspace, from a line on if it is long.",
+        "ReadFile a text file in the workspace, from a line on if it is long.",
         FILE_PATH,
         offset={"type": "integer", "description": "The first line, counted from 1."},
         limit={"type": "integer", "description": f"How many lines, at most {MAX_LINES}."},
@@ -62,8 +61,8 @@ class Read(msgspec.Struct, frozen=True):
     run = off_the_loop(work)
 
 
-class Write(msgspec.Struct, frozen=True):
-    """Write a file, whatever was there before."""
+class WriteFile(msgspec.Struct, frozen=True):
+    """WriteFile a file, whatever was there before."""
 
     file_path: str
     content: str
@@ -71,7 +70,7 @@ class Write(msgspec.Struct, frozen=True):
     has_effect: ClassVar[bool] = True
     declaration: ClassVar[Tool] = declare(
         "write",
-        "Write a text file in the workspace; what was in it before is replaced.",
+        "WriteFile a text file in the workspace; what was in it before is replaced.",
         FILE_PATH | {"content": "All that is to be in the file."},
     )
 
@@ -83,7 +82,7 @@ class Write(msgspec.Struct, frozen=True):
     run = off_the_loop(work)
 
 
-class Edit(msgspec.Struct, frozen=True):
+class EditFile(msgspec.Struct, frozen=True):
     """Replace a text that is in a file exactly once."""
 
     file_path: str
@@ -147,11 +146,11 @@ class ListFiles(msgspec.Struct, frozen=True):
         """Do it; what the model is told. Blocks."""
         with open_folder(workspace, self.folder or ".") as opened:
             names = names_in(opened)
-            lines = [described(opened, name) for name in names[:MAX_ENTRIES]]
+            lines = [describe_entry(opened, name) for name in names[:MAX_ENTRIES]]
         left = len(names) - len(lines)
         return "\n".join([*lines, *([f"[{left} more]"] if left else [])]) or "the folder is empty"
 
     run = off_the_loop(work)
 
 
-FILE_TOOLS: tuple[type[ToolUse], ...] = (Read, Write, Edit, AppendFile, ListFiles)
+FILE_TOOLS: tuple[type[ToolUse], ...] = (ReadFile, WriteFile, EditFile, AppendFile, ListFiles)

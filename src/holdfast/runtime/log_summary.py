@@ -11,7 +11,7 @@ import msgspec
 from holdfast.a2a import PastMessage, Role, TextPart
 from holdfast.a2a.turns.conversation import past_message
 from holdfast.core import Event, types
-from holdfast.runtime.compaction import summed_up
+from holdfast.runtime.compaction import summarize
 from holdfast.store import Store
 
 MAX_DETAILS = 400
@@ -27,7 +27,7 @@ async def summary_of(store: Store, session_id: str, first_seq: int, last_seq: in
             document, after = compaction.document, compaction.last_seq
     while True:
         part = await store.stretch(session_id, after=after, before=last_seq + 1)
-        document = msgspec.to_builtins(summed_up(document, [said for event in part.events for said in _said(event)]))
+        document = msgspec.to_builtins(summarize(document, [said for event in part.events for said in _said(event)]))
         if part.ended or not part.events:
             return dict(document)
         after = part.events[-1].seq

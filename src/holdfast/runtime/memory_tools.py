@@ -14,7 +14,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.retry import until_written
 from holdfast.models import Tool
-from holdfast.runtime.tools import Desk, ToolUse, declare
+from holdfast.runtime.tools import ToolContext, ToolUse, declare
 from holdfast.store import Memory, Store
 
 MOST = 20
@@ -49,12 +49,12 @@ class SaveMemory(msgspec.Struct, frozen=True):
         {"key": "A short name for the fact, such as `favorite color`.", "value": "The fact, in a sentence."},
     )
 
-    async def run(self, desk: Desk) -> str:
+    async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        store, namespace, key = desk.turn.store, namespace_of(desk.agent), key_of(self.key)
+        store, namespace, key = context.turn.store, namespace_of(context.agent), key_of(self.key)
         await until_written(
             lambda: store.memories.put(
-                namespace, key, self.value, idempotency_key=desk.call_id, source=desk.turn.session_id
+                namespace, key, self.value, idempotency_key=context.call_id, source=context.turn.session_id
             )
         )
         return f"remembered under {key!r}"
@@ -72,9 +72,9 @@ class RecallMemory(msgspec.Struct, frozen=True):
         {"query": "The key, or a few words."},
     )
 
-    async def run(self, desk: Desk) -> str:
+    async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        store, namespace = desk.turn.store, namespace_of(desk.agent)
+        store, namespace = context.turn.store, namespace_of(context.agent)
         words = [word for word in dict.fromkeys(WORD.findall(self.query.casefold())) if word not in COMMON][:MAX_WORDS]
         found = await _by_key(store, namespace, self.query) or await _by_words(store, namespace, words)
         if found:

@@ -7,10 +7,10 @@ import msgspec
 from holdfast.models import Tool
 from holdfast.runtime.peer_wire import HOPS, Question
 from holdfast.runtime.peers import context_with
-from holdfast.runtime.tools import Desk, ToolUse, declare
+from holdfast.runtime.tools import ToolContext, ToolUse, declare
 
 
-class AskAgent(msgspec.Struct, frozen=True):
+class AskPeer(msgspec.Struct, frozen=True):
     """Ask another agent something, and wait for its answer."""
 
     url: str
@@ -23,13 +23,13 @@ class AskAgent(msgspec.Struct, frozen=True):
         {"url": "The agent's A2A URL.", "text": "What to tell or ask it."},
     )
 
-    async def run(self, desk: Desk) -> str:
+    async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        turn = desk.turn
+        turn = context.turn
         hops = (turn.metadata or {}).get(HOPS, 0)
-        context = context_with(turn.store.store_id, turn.store.tenant, turn.session_id, self.url)
-        question = Question(self.text, desk.call_id, context, max(hops, 0) if isinstance(hops, int) else 0)
-        return await desk.peers.ask(self.url, question)
+        conversation = context_with(turn.store.store_id, turn.store.tenant, turn.session_id, self.url)
+        question = Question(self.text, context.call_id, conversation, max(hops, 0) if isinstance(hops, int) else 0)
+        return await context.peers.ask(self.url, question)
 
 
-PEER_TOOLS: tuple[type[ToolUse], ...] = (AskAgent,)
+PEER_TOOLS: tuple[type[ToolUse], ...] = (AskPeer,)

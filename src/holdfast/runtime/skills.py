@@ -15,9 +15,8 @@ import msgspec
 from holdfast.core import HoldfastError
 from holdfast.core.errors import NotFound
 from holdfast.models import Tool
-from holdfast.runtime.files import names_in, read_text
-from holdfast.runtime.tools import Desk, ToolUse, declare
-from holdfast.runtime.workspace import open_folder
+from holdfast.runtime.tools import ToolContext, ToolUse, declare
+from holdfast.runtime.workspace import names_in, open_folder, read_text
 
 FOLDER = "skills"
 FILE = "SKILL.md"
@@ -72,9 +71,9 @@ class ReadSkill(msgspec.Struct, frozen=True):
         {"name": "The skill's name."},
     )
 
-    async def run(self, desk: Desk) -> str:
+    async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        skills = await asyncio.to_thread(skills_in, desk.turn.workspace)
+        skills = await asyncio.to_thread(skills_in, context.turn.workspace)
         for skill in skills:
             if skill.name == self.name:
                 return skill.instructions or "the skill has no instructions"

@@ -12,7 +12,7 @@ from holdfast.runtime.peers import Peers
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ToolContext:
     """What a call of a tool may use: the turn, the agent's name, the agents it may ask, and the call's own id.
 
     The id is the same if a turn that was interrupted comes to the same call again.
@@ -30,7 +30,7 @@ class ToolUse(Protocol):
     declaration: ClassVar[Tool]
     has_effect: ClassVar[bool]
 
-    async def run(self, desk: Desk) -> str:
+    async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
         ...
 

@@ -14,7 +14,7 @@ HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 ODD = re.compile(r"[^\w.+@=,()-]+")
 
 
-def shown_name(name: str | None, media_type: str | None = None) -> str:
+def display_name(name: str | None, media_type: str | None = None) -> str:
     """The name as people are shown it: never a path, nothing in it that is not seen; one is made if there is none."""
     last = re.split(r"[/\\]", name or "")[-1]
     seen = "".join(char for char in unicodedata.normalize("NFC", last) if unicodedata.category(char) not in HIDDEN)
@@ -26,7 +26,7 @@ def shown_name(name: str | None, media_type: str | None = None) -> str:
 
 def disk_name(name: str | None) -> str:
     """The name as a file has it: also without blanks and signs that mean something in a URI, and never hidden."""
-    return ODD.sub("_", shown_name(name)).lstrip(".") or UNNAMED
+    return ODD.sub("_", display_name(name)).lstrip(".") or UNNAMED
 
 
 def media_type_of(name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
-from holdfast.a2a.files.file_names import ANY_BYTES, media_type_of, shown_name
+from holdfast.a2a.files.file_names import ANY_BYTES, display_name, media_type_of
 from holdfast.a2a.files.references import is_remote, names_in_workspace
 from holdfast.a2a.handler import Attachment
 from holdfast.a2a.protocol.rpc import RpcError, invalid_params
@@ -115,7 +115,7 @@ class Files:
                 raise
             raise invalid_params(error.message) from None
         came_as = part.filename or (names_in_workspace(part.url)[-1] if part.url is not None else None)
-        name = shown_name(came_as, part.media_type)
+        name = display_name(came_as, part.media_type)
         media_type = part.media_type or media_type_of(name)
         return replace(part, raw=None, filename=name, media_type=media_type, digest=kept.digest, size=kept.size_bytes)
 
@@ -132,31 +132,31 @@ class Files:
         return b"".join([piece async for piece in self._store.attachments.read(digest)])
 
 
-async def shown(files: Files, item: News) -> News:
+async def item_with_files(files: Files, item: News) -> News:
     """An item of news with its files."""
     match item:
         case Message():
-            return await shown_message(files, item)
+            return await message_with_files(files, item)
         case TaskView():
-            return await shown_task(files, item)
+            return await task_with_files(files, item)
         case StatusUpdate():
-            return replace(item, message=item.message and await shown_message(files, item.message))
+            return replace(item, message=item.message and await message_with_files(files, item.message))
         case ArtifactUpdate():
             return replace(item, artifact=await _artifact(files, item.artifact))
 
 
-async def shown_message(files: Files, message: Message) -> Message:
+async def message_with_files(files: Files, message: Message) -> Message:
     """A message with its files."""
     return replace(message, parts=await files.show(message.parts))
 
 
-async def shown_task(files: Files, task: TaskView) -> TaskView:
+async def task_with_files(files: Files, task: TaskView) -> TaskView:
     """A task with the files of its artifacts and messages."""
     return replace(
         task,
-        message=task.message and await shown_message(files, task.message),
+        message=task.message and await message_with_files(files, task.message),
         artifacts=tuple([await _artifact(files, artifact) for artifact in task.artifacts]),
-        history=tuple([await shown_message(files, message) for message in task.history]),
+        history=tuple([await message_with_files(files, message) for message in task.history]),
     )
 
 
@@ -170,7 +170,7 @@ def _is_ours(part: Part) -> TypeGuard[FilePart]:
 
 
 def _name(part: FilePart) -> str:
-    return shown_name(part.filename, part.media_type)
+    return display_name(part.filename, part.media_type)
 
 
 def _decoded(raw: str) -> bytes:

@@ -33,7 +33,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(slots=True)
-class Landed:
+class UploadedFile:
     """A file of an upload."""
 
     uri: str
@@ -51,7 +51,7 @@ class Intake:
             raise InvalidInput("an upload is a multipart/form-data body", hint="curl -F files=@notes.txt, for example")
         self._workspace = workspace
         self._id = upload_id
-        self._landed: list[Landed] = []
+        self._landed: list[UploadedFile] = []
         self._file: int | None = None
         self._skipped = False
         self._header, self._value = b"", b""
@@ -83,7 +83,7 @@ class Intake:
             except FormParserError as error:
                 raise InvalidInput(f"the body is not a form: {error}") from None
 
-    def finish(self) -> list[Landed]:
+    def finish(self) -> list[UploadedFile]:
         """Make the files appear; InvalidInput if the body broke off, or had none."""
         if not self._ended:
             raise InvalidInput("the body broke off before its end")
@@ -145,7 +145,7 @@ class Intake:
         media_type = said if MEDIA_TYPE.match(said) else media_type_of(name)
         with confined_files.folder(self._workspace, [ASIDE, self._id], make=True) as folder:
             self._file = os.open(name, NEW_FILE, 0o600, dir_fd=folder)
-        self._landed.append(Landed(f"workspace:/workspace/{FOLDER}/{self._id}/{name}", name, media_type))
+        self._landed.append(UploadedFile(f"workspace:/workspace/{FOLDER}/{self._id}/{name}", name, media_type))
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._skipped:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from holdfast.a2a.files.files import MAX_MESSAGE, MB, Files
-from holdfast.a2a.files.upload_intake import Intake, Landed
+from holdfast.a2a.files.upload_intake import Intake, UploadedFile
 from holdfast.core import HoldfastError, TimeOrderedIds
 from holdfast.core.errors import TooLarge
 from holdfast.http.answers import JsonLine, problem_answer
@@ -44,7 +44,7 @@ def uploads_route(files_of: Callable[[Request], Files]) -> Route:
     return Route(PATH, upload, methods=["POST"])
 
 
-async def _land(request: Request, intake: Intake) -> list[Landed]:
+async def _land(request: Request, intake: Intake) -> list[UploadedFile]:
     """Take in the whole body; if that does not succeed, nothing of it stays."""
     taken, waiting = 0, bytearray()
     try:
@@ -73,5 +73,5 @@ async def _in_thread(run: Callable[Given, Result], *args: Given.args, **named: G
         raise
 
 
-def _described(file: Landed) -> dict[str, Any]:
+def _described(file: UploadedFile) -> dict[str, Any]:
     return {"uri": file.uri, "name": file.name, "mimeType": file.media_type, "size": file.size}

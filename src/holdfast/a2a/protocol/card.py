@@ -26,7 +26,7 @@ DESCRIPTION = "An agent whose conversations survive: sessions are durable, turns
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class AgentDescription:
     """What the card says of an agent; `asks_for_token` if every call needs one."""
 
     name: str
@@ -34,7 +34,7 @@ class Described:
     asks_for_token: bool = False
 
 
-def agent_card(agent: Described, url: str, form: Form = "1.0") -> dict[str, Any]:
+def agent_card(agent: AgentDescription, url: str, form: Form = "1.0") -> dict[str, Any]:
     """The card of an agent whose JSON-RPC endpoint is at `url`."""
     card: dict[str, Any] = {
         "name": agent.name,

@@ -14,8 +14,8 @@ from holdfast.core.clock import to_iso
 Document = dict[str, Any]
 
 
-class Documents:
-    """Writes documents in the spelling of one version; with `kinds`, each says its kind."""
+class DocumentWriter:
+    """Writes in the spelling of one version; with `kinds`, each document says its kind."""
 
     def __init__(
         self,
@@ -31,7 +31,6 @@ class Documents:
         self._kinds = kinds
 
     def task(self, view: TaskView) -> Document:
-        """A task."""
         document = self._of_kind("task") | {"id": view.task_id, "contextId": view.context_id}
         document["status"] = self.status(view)
         if view.artifacts:
@@ -41,7 +40,6 @@ class Documents:
         return document
 
     def message(self, item: Message) -> Document:
-        """A message."""
         return self._of_kind("message") | without_none(
             {
                 "messageId": item.message_id,
@@ -56,7 +54,6 @@ class Documents:
         )
 
     def artifact(self, item: Artifact) -> Document:
-        """An artifact."""
         return without_none(
             {
                 "artifactId": item.artifact_id,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from holdfast.a2a.protocol.documents import Documents, push_members, without_none
+from holdfast.a2a.protocol.documents import DocumentWriter, push_members, without_none
 from holdfast.a2a.protocol.rpc import invalid_params
 from holdfast.a2a.protocol.shapes import (
     ConfigurationShape,
@@ -155,7 +155,7 @@ def push_request(params: dict[str, Any]) -> PushRequest:
     return push_request_in(asked.id, asked.push_notification_config_id)
 
 
-def sent(item: Sent) -> dict[str, Any]:
+def send_result(item: Sent) -> dict[str, Any]:
     """The result of `message/send`."""
     return news(item)
 
@@ -168,14 +168,14 @@ def news(item: News) -> dict[str, Any]:
         case Message():
             return message(item)
         case StatusUpdate():
-            update = _documents.update(item, "status-update")
-            return update | {"status": _documents.status(item), "final": item.final}
+            update = _writer.update(item, "status-update")
+            return update | {"status": _writer.status(item), "final": item.final}
         case ArtifactUpdate():
             members = {"artifact": artifact(item.artifact), "append": item.append, "lastChunk": item.last_chunk}
-            return _documents.update(item, "artifact-update") | members
+            return _writer.update(item, "artifact-update") | members
 
 
-def pushed(item: News, view: TaskView) -> dict[str, Any]:
+def push_document(item: News, view: TaskView) -> dict[str, Any]:
     """What is posted of a piece of news: the task as it then stands."""
     return task(view)
 
@@ -192,7 +192,6 @@ def push_configs(task_id: str, configs: list[PushConfig]) -> list[dict[str, Any]
 
 
 def part(piece: Part) -> dict[str, Any]:
-    """A part."""
     document: dict[str, Any]
     metadata = piece.metadata
     match piece:
@@ -214,10 +213,10 @@ def part(piece: Part) -> dict[str, Any]:
     return document if metadata is None else document | {"metadata": metadata}
 
 
-_documents = Documents(
+_writer = DocumentWriter(
     part, {role: role.value for role in Role}, {state: state.value for state in TaskState}, kinds=True
 )
-task, message, artifact = _documents.task, _documents.message, _documents.artifact
+task, message, artifact = _writer.task, _writer.message, _writer.artifact
 
 
 def _part_in(asked: _Text | _Data | _File) -> Part:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from holdfast.a2a.protocol.documents import Documents, push_members, without_none
+from holdfast.a2a.protocol.documents import DocumentWriter, push_members, without_none
 from holdfast.a2a.protocol.rpc import invalid_params
 from holdfast.a2a.protocol.shapes import (
     ConfigurationShape,
@@ -211,7 +211,7 @@ def part_in(asked: PartShape) -> Part:
     return FilePart(asked.raw, asked.url, asked.filename, media, asked.metadata)
 
 
-def sent(item: Sent) -> dict[str, Any]:
+def send_result(item: Sent) -> dict[str, Any]:
     """The result of `SendMessage`."""
     return news(item)
 
@@ -224,9 +224,9 @@ def news(item: News) -> dict[str, Any]:
         case Message():
             return {"message": message(item)}
         case StatusUpdate():
-            return {"statusUpdate": _documents.update(item, "statusUpdate") | {"status": _documents.status(item)}}
+            return {"statusUpdate": _writer.update(item, "statusUpdate") | {"status": _writer.status(item)}}
         case ArtifactUpdate():
-            document = _documents.update(item, "artifactUpdate") | {"artifact": artifact(item.artifact)}
+            document = _writer.update(item, "artifactUpdate") | {"artifact": artifact(item.artifact)}
             if item.append:
                 document["append"] = True
             if item.last_chunk:
@@ -234,7 +234,7 @@ def news(item: News) -> dict[str, Any]:
             return {"artifactUpdate": document}
 
 
-def pushed(item: News, view: TaskView) -> dict[str, Any]:
+def push_document(item: News, view: TaskView) -> dict[str, Any]:
     """What is posted of a piece of news: the piece itself."""
     return news(item)
 
@@ -260,7 +260,6 @@ def push_configs(task_id: str, configs: list[PushConfig]) -> dict[str, Any]:
 
 
 def part(piece: Part) -> dict[str, Any]:
-    """A part."""
     members: dict[str, Any]
     match piece:
         case TextPart():
@@ -272,8 +271,8 @@ def part(piece: Part) -> dict[str, Any]:
     return members | without_none({"mediaType": piece.media_type, "metadata": piece.metadata})
 
 
-_documents = Documents(part, ROLES, STATES)
-task, message, artifact = _documents.task, _documents.message, _documents.artifact
+_writer = DocumentWriter(part, ROLES, STATES)
+task, message, artifact = _writer.task, _writer.message, _writer.artifact
 
 
 def _push(asked: _Push) -> PushConfig:

@@ -19,12 +19,11 @@ from holdfast.a2a.protocol.wire import (
 HEADER = "A2A-Version"
 
 
-class Wire(Protocol):
+class A2AVersion(Protocol):
     """What a wire version must be able to do."""
 
     @property
     def VERSION(self) -> str:  # noqa: N802
-        """Its name."""
         ...
 
     @property
@@ -53,7 +52,7 @@ class Wire(Protocol):
         """The params of a question about where a task's news are posted."""
         ...
 
-    def sent(self, item: Sent) -> dict[str, Any]:
+    def send_result(self, item: Sent) -> dict[str, Any]:
         """The result of a message."""
         ...
 
@@ -61,7 +60,7 @@ class Wire(Protocol):
         """An item of a stream."""
         ...
 
-    def pushed(self, item: News, view: TaskView) -> dict[str, Any]:
+    def push_document(self, item: News, view: TaskView) -> dict[str, Any]:
         """What is posted of a piece of news, given the task as it then stands."""
         ...
 
@@ -78,7 +77,7 @@ class Wire(Protocol):
         ...
 
 
-WIRES: Mapping[str, Wire] = {v03.VERSION: v03, v10.VERSION: v10}
+WIRES: Mapping[str, A2AVersion] = {v03.VERSION: v03, v10.VERSION: v10}
 
 
 def version_of(text: str) -> str:
@@ -86,7 +85,7 @@ def version_of(text: str) -> str:
     return ".".join(text.strip().split(".")[:2]) or v03.VERSION
 
 
-def wire_for(version: str, method: str) -> Wire:
+def wire_for(version: str, method: str) -> A2AVersion:
     """The wire version that a request means; RpcError if we do not speak it, or it has no such method."""
     wire = WIRES.get(version_of(version))
     if wire is None:

@@ -12,16 +12,12 @@ from holdfast.core import TaskState
 
 
 class Role(StrEnum):
-    """Who speaks."""
-
     USER = "user"
     AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Words."""
-
     text: str
     metadata: dict[str, Any] | None = None
     media_type: str | None = None

@@ -17,12 +17,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from holdfast.a2a.files.files import Files, shown, shown_task
+from holdfast.a2a.files.files import Files, item_with_files, task_with_files
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.versions import WIRES
 from holdfast.a2a.protocol.wire import News, PushConfig, PushRequest, TaskView
-from holdfast.a2a.push.push_sender import Poster
+from holdfast.a2a.push.push_sender import PushSender
 from holdfast.a2a.push.url_guard import NoAddress, UrlGuard
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.task_updates import changes
@@ -42,13 +42,13 @@ MAX_SECRET = 4_096
 VISIBLE = re.compile(r"[!-~](?:[ -~]*[!-~])?\Z")
 SCHEME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
 
-Posted = Callable[[bool], None]
+PostObserver = Callable[[bool], None]
 """Hears of every piece of news that was posted, or given up: whether it was taken."""
 
 log = logging.getLogger("holdfast.a2a")
 
 
-class PushConfigs:
+class TaskPushConfigs:
     """Where the news of one tenant's tasks are posted; that a task is the agent's is the caller's business."""
 
     def __init__(self, store: Store, guard: UrlGuard) -> None:
@@ -127,13 +127,13 @@ class Push:
         guard: UrlGuard,
         *,
         files: Files | None = None,
-        poster: Poster | None = None,
+        sender: PushSender | None = None,
         owner: str = "",
-        posted: Posted | None = None,
+        posted: PostObserver | None = None,
     ) -> None:
         self._store = store
         self._files = files
-        self._poster = poster or Poster(guard)
+        self._sender = sender or PushSender(guard)
         self._owner = owner
         self._posted = posted or (lambda _taken: None)
         self._boxes: dict[tuple[str, str | None], _Outbox] = {}
@@ -246,9 +246,9 @@ class Push:
             return
         task, news = box.waiting.popleft()
         if self._files is not None:
-            task, news = await shown_task(self._files, task), await shown(self._files, news)
-        body = strict_json.encode(WIRES[config.version].pushed(news, task))
-        taken = await self._poster.post(config, body, self._store.tenant)
+            task, news = await task_with_files(self._files, task), await item_with_files(self._files, news)
+        body = strict_json.encode(WIRES[config.version].push_document(news, task))
+        taken = await self._sender.post(config, body, self._store.tenant)
         self._posted(taken)
         if not taken:
             while len(box.waiting) > 1:

@@ -30,7 +30,7 @@ PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatu
 log = logging.getLogger("holdfast.a2a")
 
 
-class Poster:
+class PushSender:
     """Posts JSON to where a configuration says. It keeps no connection between posts: one that was made for a name must
     never be used for another at the same address."""
 

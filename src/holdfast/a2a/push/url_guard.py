@@ -63,7 +63,7 @@ class NoAddress(RefusedUrl):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PushTarget:
     """A URL that may be posted to, and the addresses that it leads to."""
 
     scheme: str
@@ -102,7 +102,7 @@ class UrlGuard:
         self._slots = Slots(AT_ONCE, MOST_OF_A_TENANT)
         self._lookups: dict[_Asked, _Lookup] = {}
 
-    async def check(self, url: str, tenant: str) -> Target:
+    async def check(self, url: str, tenant: str) -> PushTarget:
         """Where a tenant's URL leads to now, or RefusedUrl: NoAddress if that is nowhere."""
         split = _split(url)
         host, port = (split.hostname or "").removesuffix("."), split.port or PORTS[split.scheme]
@@ -110,7 +110,7 @@ class UrlGuard:
         if not self._allowed & {(host, None), (host, port)} and not all(map(is_public, addresses)):
             raise RefusedUrl(f"{host!r:.200} leads to an address that is not public")
         path = (split.path or "/") + (f"?{split.query}" if split.query else "")
-        return Target(split.scheme, host, port, path, tuple(str(address) for address in addresses))
+        return PushTarget(split.scheme, host, port, path, tuple(str(address) for address in addresses))
 
     async def _addresses(self, host: str, port: int, tenant: str) -> list[Address]:
         with suppress(ValueError):

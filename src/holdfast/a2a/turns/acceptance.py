@@ -26,7 +26,7 @@ FIRST_MESSAGE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PlacedMessage:
     """A message that may be recorded: in which session, if there is one yet, on which session key, under which key of
     its own, and the task that it follows, if any."""
 
@@ -40,7 +40,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedMessage:
     """A message and its task; whether it is here for the first time, and whether a turn is for this caller to run."""
 
     task: Task
@@ -66,7 +66,7 @@ class Acceptance:
         own_key: str | None,
         caller: str | None,
         on_key: str | None = None,
-    ) -> Task | Offer:
+    ) -> Task | PlacedMessage:
         """The task of a message that was here before, or the message as it can be recorded; RpcError if it cannot."""
         placed = self._placed(message, followed)
         context_id = placed.context_id or await self._new_context(placed, caller)
@@ -86,9 +86,9 @@ class Acceptance:
             said = "Unsupported operation: the task's conversation was reset; its context is open for a new one"
             raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=followed.task_id, contextId=followed.context_id)
         taken = replace(placed, parts=await self._files.take(placed.parts))
-        return Offer(session_id, conversation, taken, context_id, key, prefix, followed)
+        return PlacedMessage(session_id, conversation, taken, context_id, key, prefix, followed)
 
-    async def accept(self, offer: Offer) -> Accepted:
+    async def accept(self, offer: PlacedMessage) -> AcceptedMessage:
         """Record the message with its task; the first task if it has come before after all.
 
         If its session is deleted meanwhile, a conversation goes on in a new one; a task is gone with its session.
@@ -140,7 +140,7 @@ class Acceptance:
             raise rpc.task_not_found(task.task_id) from None
         return all(route.ended_at is not None for route in routes)
 
-    async def _go_on(self, followed: Task, offer: Offer) -> Accepted:
+    async def _go_on(self, followed: Task, offer: PlacedMessage) -> AcceptedMessage:
         """A task that asked back goes on with its answer; one that runs takes the message when it comes to it."""
         event = NewEvent(types.MESSAGE, records.message_record(offer.message), idempotency_key=offer.key)
         attempt = self._ids()
@@ -152,9 +152,9 @@ class Acceptance:
             )
         except TaskEnded:
             raise _ended(await self._store.tasks.get(followed.task_id)) from None
-        return Accepted(begun.task, offer.message, not begun.replayed, not (begun.replayed or begun.waits))
+        return AcceptedMessage(begun.task, offer.message, not begun.replayed, not (begun.replayed or begun.waits))
 
-    async def _begin(self, session_id: str, offer: Offer) -> Accepted:
+    async def _begin(self, session_id: str, offer: PlacedMessage) -> AcceptedMessage:
         """A message that names no task has one of its own."""
         task_id = offer.prefix + self._ids()
         own = replace(offer.message, task_id=task_id)
@@ -162,7 +162,7 @@ class Acceptance:
         begun = await _surely(
             lambda: self._store.tasks.begin(session_id, task_id, offer.context_id, event, owner=self._owner)
         )
-        return Accepted(_same(begun.task, offer.prefix, offer.key), own, not begun.replayed, not begun.replayed)
+        return AcceptedMessage(_same(begun.task, offer.prefix, offer.key), own, not begun.replayed, not begun.replayed)
 
 
 async def _surely(write: Callable[[], Awaitable[TaskStart]]) -> TaskStart:

@@ -7,12 +7,12 @@ import asyncio
 from pathlib import Path
 
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.push.push import Posted
+from holdfast.a2a.push.push import PostObserver
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.recovery import Recovery
 from holdfast.a2a.turns.tenant_turns import AgentSettings, TenantTurns
 from holdfast.a2a.turns.turn_queue import TurnQueue
-from holdfast.a2a.turns.turns import Rested, Turns
+from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import TimeOrderedIds
 from holdfast.store import Store
 
@@ -31,8 +31,8 @@ class AgentServices:
         resume: bool,
         reply_seconds: float,
         guard: UrlGuard,
-        rested: Rested | None = None,
-        posted: Posted | None = None,
+        rested: TurnObserver | None = None,
+        posted: PostObserver | None = None,
     ) -> None:
         ids = TimeOrderedIds()
         queue = TurnQueue()

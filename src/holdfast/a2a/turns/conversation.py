@@ -31,7 +31,7 @@ MARK = "[COMPACTED CONTEXT]"
 """How the message begins that stands for older ones."""
 
 
-class Summary(msgspec.Struct, rename="camel"):
+class _Summary(msgspec.Struct, rename="camel"):
     """The document of a compaction as we know it: its words, and the parts of the files that it still names."""
 
     text: str
@@ -48,7 +48,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Older:
+class OlderMessages:
     """The part of a conversation that may be summed up, and what stays: the log up to `last_seq`, and after it.
 
     `summary` is that of the compaction which stands for what came before, None if there was none.
@@ -71,7 +71,7 @@ async def before(store: Store, task: Task) -> Conversation:
     return Conversation(history, found.message, found.own)
 
 
-async def older(store: Store, task_id: str, *, keep: int) -> Older | None:
+async def older(store: Store, task_id: str, *, keep: int) -> OlderMessages | None:
     """What of a turn's conversation may be summed up, if at least the last `keep` messages stay; None if nothing may.
 
     No message that a turn has yet to answer is among it, and none that stays stands before one that goes.
@@ -86,7 +86,7 @@ async def older(store: Store, task_id: str, *, keep: int) -> Older | None:
         if highest[cut - 1] < lowest[cut]:
             messages = [_past(message) for _, message in found.past]
             summary = None if found.compaction is None else found.compaction.document
-            return Older(summary, tuple(messages[:cut]), tuple(messages[cut:]), highest[cut - 1])
+            return OlderMessages(summary, tuple(messages[:cut]), tuple(messages[cut:]), highest[cut - 1])
     return None
 
 
@@ -111,10 +111,10 @@ async def unanswered(store: Store, task: Task) -> Message | None:
 def summary_message(document: Any) -> PastMessage:
     """A compaction's summary, as the message that stands for what it sums up; one that others made has any shape."""
     try:
-        summary = msgspec.convert(document, Summary)
+        summary = msgspec.convert(document, _Summary)
         files = records.parts_in(summary.files)
     except (msgspec.ValidationError, RpcError):
-        summary = Summary(document if isinstance(document, str) else strict_json.dump(document).decode())
+        summary = _Summary(document if isinstance(document, str) else strict_json.dump(document).decode())
         files = ()
     words = summary.text if summary.text.startswith(MARK) else f"{MARK}\n{summary.text}"
     return PastMessage(Role.USER, words, (TextPart(words), *files))

@@ -19,7 +19,7 @@ log = logging.getLogger("holdfast.a2a")
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class TurnEnding:
     """A rest that is not written yet; `key` is the same however often it is tried. `results` are what it adds to the
     task's document also if the task does not rest, because a message waits that it may take: `final` if it may not."""
 
@@ -31,48 +31,50 @@ class Ending:
     final: bool = False
 
 
-def answered(task: Task, artifact: Artifact | None, ids: IdSource) -> Ending:
+def answer_ending(task: Task, artifact: Artifact | None, ids: IdSource) -> TurnEnding:
     """The end of a turn that gave its answer, which may be no words at all."""
     results, messages = _said_so_far(task, artifact, ids)
-    return Ending(ids(), TaskState.COMPLETED, results | NO_STATUS, messages, results)
+    return TurnEnding(ids(), TaskState.COMPLETED, results | NO_STATUS, messages, results)
 
 
-def replied(task: Task, parts: tuple[Part, ...], artifact: Artifact | None, plain: bool, ids: IdSource) -> Ending:
+def reply_ending(
+    task: Task, parts: tuple[Part, ...], artifact: Artifact | None, plain: bool, ids: IdSource
+) -> TurnEnding:
     """The end of a turn that was answered with a message, a plain one if nothing came before it."""
     results, messages = _said_so_far(task, artifact, ids)
-    said = spoken(task, parts, ids)
+    said = agent_message(task, parts, ids)
     changes = results | {"statusMessage": message_record(said), "plain": plain}
     beside = artifact_change(replace(task, document=task.document | results), Artifact(parts, ids()))
-    return Ending(ids(), TaskState.COMPLETED, changes, (*messages, _event(said)), results | beside)
+    return TurnEnding(ids(), TaskState.COMPLETED, changes, (*messages, _event(said)), results | beside)
 
 
-def asked_back(task: Task, text: str, artifact: Artifact | None, ids: IdSource) -> Ending:
+def question_ending(task: Task, text: str, artifact: Artifact | None, ids: IdSource) -> TurnEnding:
     """The rest of a turn that needs to know more, with the text that came before the question."""
     results, messages = _said_so_far(task, artifact, ids)
-    said = spoken(task, (TextPart(text),), ids)
+    said = agent_message(task, (TextPart(text),), ids)
     changes = results | AT_REST | {"statusMessage": message_record(said)}
-    return Ending(ids(), TaskState.INPUT_REQUIRED, changes, (*messages, _event(said)), results)
+    return TurnEnding(ids(), TaskState.INPUT_REQUIRED, changes, (*messages, _event(said)), results)
 
 
-def rejected(task: Task, text: str, artifact: Artifact | None, ids: IdSource) -> Ending:
+def rejection_ending(task: Task, text: str, artifact: Artifact | None, ids: IdSource) -> TurnEnding:
     """The end of a turn that the agent refuses."""
     changes, messages = _said_so_far(task, artifact, ids)
-    said = spoken(task, (TextPart(text),), ids)
+    said = agent_message(task, (TextPart(text),), ids)
     changes |= {"statusMessage": message_record(said)}
-    return Ending(ids(), TaskState.REJECTED, changes, (*messages, _event(said)), final=True)
+    return TurnEnding(ids(), TaskState.REJECTED, changes, (*messages, _event(said)), final=True)
 
 
-def broken_off(task: Task, state: TaskState, why: str, artifact: Artifact | None, ids: IdSource) -> Ending:
+def cut_ending(task: Task, state: TaskState, why: str, artifact: Artifact | None, ids: IdSource) -> TurnEnding:
     """The end of a turn without an answer, with the text that had come; its status says why."""
     changes, messages = _said_so_far(task, artifact, ids)
-    changes |= {"statusMessage": message_record(spoken(task, (TextPart(why),), ids))}
-    return Ending(ids(), state, changes, messages, final=True)
+    changes |= {"statusMessage": message_record(agent_message(task, (TextPart(why),), ids))}
+    return TurnEnding(ids(), state, changes, messages, final=True)
 
 
 async def record(
     store: Store,
     task: Task,
-    ending: Ending,
+    ending: TurnEnding,
     lease: Lease,
     *,
     session_status: SessionStatus | None = None,
@@ -107,7 +109,7 @@ async def record(
             return await store.tasks.get(task.task_id)
 
 
-def spoken(task: Task, parts: tuple[Part, ...], ids: IdSource) -> Message:
+def agent_message(task: Task, parts: tuple[Part, ...], ids: IdSource) -> Message:
     """A message of the agent in a task."""
     return Message(Role.AGENT, ids(), parts, task.context_id, task.task_id)
 
@@ -116,7 +118,7 @@ def _said_so_far(task: Task, artifact: Artifact | None, ids: IdSource) -> tuple[
     """The text of a turn as it goes into the task's document, and into the log."""
     if artifact is None:
         return {}, ()
-    return artifact_change(task, artifact), (_event(spoken(task, artifact.parts, ids)),)
+    return artifact_change(task, artifact), (_event(agent_message(task, artifact.parts, ids)),)
 
 
 def _event(message: Message) -> NewEvent:

@@ -15,7 +15,14 @@ from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Handler, InputRequired, Output, Rejected, Reply, Status, Turn
 from holdfast.a2a.protocol.wire import Artifact, Message, Part, TextPart, text_of
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.endings import Ending, answered, asked_back, rejected, replied, spoken
+from holdfast.a2a.turns.endings import (
+    TurnEnding,
+    agent_message,
+    answer_ending,
+    question_ending,
+    rejection_ending,
+    reply_ending,
+)
 from holdfast.a2a.turns.records import artifact_change, message_record
 from holdfast.a2a.turns.task_updates import Channel
 from holdfast.core import HoldfastError, IdSource, Lease, NewEvent, Task, TaskState, types
@@ -42,7 +49,7 @@ class Outputs:
         self._artifact_id = artifact_id
         self._first = True
 
-    async def collect(self, handler: Handler) -> Ending:
+    async def collect(self, handler: Handler) -> TurnEnding:
         """Hear the handler out."""
         outputs: Any = handler(self._turn)
         async with aclosing(outputs):
@@ -50,9 +57,9 @@ class Outputs:
                 ending = await self._take(output)
                 if ending is not None:
                     return ending
-        return answered(self._channel.task, self._channel.text, self._ids)
+        return answer_ending(self._channel.task, self._channel.text, self._ids)
 
-    async def _take(self, output: Output) -> Ending | None:
+    async def _take(self, output: Output) -> TurnEnding | None:
         first, self._first = self._first, False
         task, text = self._channel.task, self._channel.text
         match output:
@@ -60,16 +67,16 @@ class Outputs:
                 if output:
                     self._channel.say(self._artifact_id, output)
             case Status():
-                said = spoken(task, (TextPart(output.text),), self._ids)
+                said = agent_message(task, (TextPart(output.text),), self._ids)
                 await self._record({"statusMessage": message_record(said)})
             case Artifact():
                 await self._keep(output)
             case InputRequired():
-                return asked_back(task, output.text, text, self._ids)
+                return question_ending(task, output.text, text, self._ids)
             case Rejected():
-                return rejected(task, output.text, text, self._ids)
+                return rejection_ending(task, output.text, text, self._ids)
             case Reply():
-                return replied(task, await self._taken(output.parts), text, first, self._ids)
+                return reply_ending(task, await self._taken(output.parts), text, first, self._ids)
             case _:
                 raise TypeError(f"a handler yields {OUTPUTS}, not {output!r:.80}")
         return None
@@ -85,7 +92,7 @@ class Outputs:
     async def _keep(self, artifact: Artifact) -> None:
         named = artifact if artifact.artifact_id else replace(artifact, artifact_id=self._ids())
         kept = replace(named, parts=await self._taken(named.parts))
-        said = spoken(self._channel.task, kept.parts, self._ids)
+        said = agent_message(self._channel.task, kept.parts, self._ids)
         await self._record(artifact_change(self._channel.task, kept), said)
 
     async def _record(self, changes: dict[str, Any], *said: Message) -> None:
@@ -116,7 +123,7 @@ async def keep_text(store: Store, channel: Channel, lease: Lease) -> None:
             log.warning("what task %s has said so far is not kept: %s", channel.task.task_id, error)
 
 
-async def kept_text(store: Store, task: Task) -> Artifact | None:
+async def text_so_far(store: Store, task: Task) -> Artifact | None:
     """What a running task was last kept to have said, unless that is among its artifacts by now."""
     kept = await store.task_texts.get(task.task_id) if task.state.running else None
     if kept is None or kept.artifact_id in {artifact.artifact_id for artifact in records.artifacts(task)}:

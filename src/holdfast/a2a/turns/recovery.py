@@ -15,10 +15,10 @@ from typing import Any
 
 from holdfast.a2a.protocol.wire import TextPart
 from holdfast.a2a.turns import conversation, records
-from holdfast.a2a.turns.endings import broken_off, record, spoken
-from holdfast.a2a.turns.outputs import kept_text
+from holdfast.a2a.turns.endings import agent_message, cut_ending, record
+from holdfast.a2a.turns.outputs import text_so_far
 from holdfast.a2a.turns.tenant_turns import TenantTurns
-from holdfast.a2a.turns.turn_queue import Held, TurnQueue
+from holdfast.a2a.turns.turn_queue import SessionHold, TurnQueue
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.retry import until_written
 from holdfast.core.statuses import SessionStatus
@@ -148,7 +148,7 @@ class Recovery:
         finally:
             del self._underway[orphan.tenant, name]
 
-    async def _run(self, store: Store, task: Task, held: Held) -> None:
+    async def _run(self, store: Store, task: Task, held: SessionHold) -> None:
         """Run what was accepted and not begun."""
         if await conversation.next_message(store, task) is None:
             await self._fail(store, task, held, INTERRUPTED, again=True)
@@ -156,7 +156,7 @@ class Recovery:
         task = await self._adopted(store, task, held, {})
         await self._turns.of(store).take_up(task, held, after_seconds=0, interrupted=False)
 
-    async def _again(self, store: Store, task: Task, held: Held) -> None:
+    async def _again(self, store: Store, task: Task, held: SessionHold) -> None:
         """Begin a turn again that was under way, or fail it."""
         tries = records.tries(task)
         if tries >= len(PAUSES):
@@ -165,13 +165,18 @@ class Recovery:
         if not self._resume or await conversation.unanswered(store, task) is None:
             await self._fail(store, task, held, INTERRUPTED, again=True)
             return
-        note = records.message_record(spoken(task, (TextPart(TAKEN_UP),), self._ids))
+        note = records.message_record(agent_message(task, (TextPart(TAKEN_UP),), self._ids))
         counted = {"tries": tries + 1, "statusMessage": note, "underway": True}
         task = await self._adopted(store, task, held, counted, session_status="interrupted")
         await self._turns.of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
 
     async def _adopted(
-        self, store: Store, task: Task, held: Held, changes: dict[str, Any], session_status: SessionStatus | None = None
+        self,
+        store: Store,
+        task: Task,
+        held: SessionHold,
+        changes: dict[str, Any],
+        session_status: SessionStatus | None = None,
     ) -> Task:
         """The task as ours, if nobody has changed it since it was found."""
         key = self._ids()
@@ -188,9 +193,9 @@ class Recovery:
             )
         )
 
-    async def _fail(self, store: Store, task: Task, held: Held, why: str, *, again: bool) -> None:
+    async def _fail(self, store: Store, task: Task, held: SessionHold, why: str, *, again: bool) -> None:
         """End a task without an answer; `again` says that its message runs again if it is delivered again."""
-        ending = broken_off(task, TaskState.FAILED, why, await kept_text(store, task), self._ids)
+        ending = cut_ending(task, TaskState.FAILED, why, await text_so_far(store, task), self._ids)
         if again:
             ending = replace(ending, changes=ending.changes | records.INTERRUPTED)
         ended = await record(store, task, ending, held.lease, session_status="failed")

@@ -18,10 +18,10 @@ from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Handler, Turn
 from holdfast.a2a.protocol.wire import Envelope, text_of
 from holdfast.a2a.turns import conversation, records
-from holdfast.a2a.turns.endings import Ending, answered, broken_off, record
-from holdfast.a2a.turns.outputs import Outputs, keep_text, kept_text
+from holdfast.a2a.turns.endings import TurnEnding, answer_ending, cut_ending, record
+from holdfast.a2a.turns.outputs import Outputs, keep_text, text_so_far
 from holdfast.a2a.turns.task_updates import Channel
-from holdfast.a2a.turns.turn_queue import Held, TurnQueue
+from holdfast.a2a.turns.turn_queue import SessionHold, TurnQueue
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.errors import LeaseLost, StaleState, TaskEnded
 from holdfast.core.racing import is_set_within
@@ -35,7 +35,7 @@ STOPPED = "the turn was broken off: the server stopped"
 CANCELED = "the turn was canceled"
 ERASED = "the turn was not begun: its message was erased"
 
-Hold = Callable[[], AbstractAsyncContextManager[Held]]
+Hold = Callable[[], AbstractAsyncContextManager[SessionHold]]
 
 log = logging.getLogger("holdfast.a2a")
 
@@ -68,7 +68,7 @@ class TurnRunner:
         self._resume = resume
         self._ids = ids
         self._waiting: set[asyncio.Task[Any]] = set()
-        self._work: dict[str, asyncio.Task[Ending]] = {}
+        self._work: dict[str, asyncio.Task[TurnEnding]] = {}
         self._stopping = asyncio.Event()
         self._broken_off = False
 
@@ -81,7 +81,7 @@ class TurnRunner:
 
         await self._to_its_end(channel, in_turn(), lambda: self._hold(channel.task))
 
-    async def take_up(self, channel: Channel, held: Held, *, after_seconds: float, interrupted: bool) -> None:
+    async def take_up(self, channel: Channel, held: SessionHold, *, after_seconds: float, interrupted: bool) -> None:
         """The same for a task that another process accepted and whose session is held already; `interrupted` says
         that its turn was begun before."""
 
@@ -109,7 +109,7 @@ class TurnRunner:
         for work in self._work.values():
             work.cancel()
 
-    async def _wait_for(self, task: Task, stack: AsyncExitStack) -> Held:
+    async def _wait_for(self, task: Task, stack: AsyncExitStack) -> SessionHold:
         """The task's session, as soon as it is this task's turn."""
         this = asyncio.current_task()
         assert this is not None
@@ -138,7 +138,7 @@ class TurnRunner:
         finally:
             channel.close()
 
-    async def _run(self, channel: Channel, held: Held, *, interrupted: bool = False) -> None:
+    async def _run(self, channel: Channel, held: SessionHold, *, interrupted: bool = False) -> None:
         """Answer the message that a task is at, and whatever else it was sent by then."""
         try:
             while await self._answer(channel, held, interrupted=interrupted):
@@ -147,7 +147,7 @@ class TurnRunner:
             await self._do_not_count(channel.task, held)
             raise
 
-    async def _answer(self, channel: Channel, held: Held, *, interrupted: bool) -> bool:
+    async def _answer(self, channel: Channel, held: SessionHold, *, interrupted: bool) -> bool:
         """Answer one message; whether another may wait behind it."""
         found = await self._begin(channel, held, interrupted)
         if found is None:
@@ -159,7 +159,7 @@ class TurnRunner:
         channel.record(await record(self._store, channel.task, ending, held.lease))
         return channel.task.state.running
 
-    async def _begin(self, channel: Channel, held: Held, interrupted: bool) -> conversation.Conversation | None:
+    async def _begin(self, channel: Channel, held: SessionHold, interrupted: bool) -> conversation.Conversation | None:
         """What a turn is to answer, once its begin is recorded; None if there is nothing for this process to begin."""
         task_id = channel.task.task_id
         while True:
@@ -183,7 +183,7 @@ class TurnRunner:
                 return None
             return found
 
-    async def _record_begin(self, task: Task, changes: dict[str, Any], held: Held, interrupted: bool) -> Task:
+    async def _record_begin(self, task: Task, changes: dict[str, Any], held: SessionHold, interrupted: bool) -> Task:
         key = self._ids()  # so that a begin whose answer was lost is known for ours
         return await until_written(
             lambda: self._store.tasks.update(
@@ -198,7 +198,7 @@ class TurnRunner:
             )
         )
 
-    def _turn(self, task: Task, found: conversation.Conversation, held: Held, interrupted: bool) -> Turn:
+    def _turn(self, task: Task, found: conversation.Conversation, held: SessionHold, interrupted: bool) -> Turn:
         message = found.message
         assert message is not None
         envelope = message.envelope or Envelope()
@@ -221,8 +221,8 @@ class TurnRunner:
             envelope.output_modes,
         )
 
-    async def _work_on(self, channel: Channel, turn: Turn, held: Held) -> Ending:
-        before = await kept_text(self._store, channel.task)  # of an interrupted turn: what is said now replaces it
+    async def _work_on(self, channel: Channel, turn: Turn, held: SessionHold) -> TurnEnding:
+        before = await text_so_far(self._store, channel.task)  # of an interrupted turn: what is said now replaces it
         files = self._files.within(turn.store)
         outputs = Outputs(turn, channel, files, before.artifact_id if before else self._ids(), self._ids)
         work = asyncio.create_task(outputs.collect(self._handler))
@@ -250,7 +250,7 @@ class TurnRunner:
         said = error.message if isinstance(error, HoldfastError) else type(error).__name__
         return self._failed(channel, f"the agent failed: {said}")
 
-    def _cut(self, channel: Channel, held: Held) -> Ending:
+    def _cut(self, channel: Channel, held: SessionHold) -> TurnEnding:
         """How a turn ends whose work was cancelled; raises if it is not for this process to end."""
         if held.lost.is_set():
             raise LeaseLost(f"the lease of session {held.lease.session_id!r} was lost", fence=held.lease.fence)
@@ -261,7 +261,7 @@ class TurnRunner:
             return replace(ending, changes=ending.changes | records.INTERRUPTED)
         return self._failed(channel, CANCELED)
 
-    async def _watch(self, task: Task, held: Held, work: "asyncio.Task[Ending]") -> None:
+    async def _watch(self, task: Task, held: SessionHold, work: "asyncio.Task[TurnEnding]") -> None:
         """Stop the work if the lease is lost, or the task is ended elsewhere."""
         while not held.lost.is_set():
             await is_set_within(held.lost, LOOK_SECONDS)
@@ -275,7 +275,7 @@ class TurnRunner:
         try:
             async with hold() as held:
                 # Without its text: that may be what could not be written.
-                ending = broken_off(task, TaskState.FAILED, why, None, self._ids)
+                ending = cut_ending(task, TaskState.FAILED, why, None, self._ids)
                 channel.record(await record(self._store, task, ending, held.lease, owned_by=self._owner))
         except LeaseLost as error:
             log.warning("task %s is given back: %s", task.task_id, error)
@@ -290,7 +290,7 @@ class TurnRunner:
         except (HoldfastError, TimeoutError) as error:
             log.warning("task %s could not be given back: %s", task.task_id, error or type(error).__name__)
 
-    async def _do_not_count(self, task: Task, held: Held) -> None:
+    async def _do_not_count(self, task: Task, held: SessionHold) -> None:
         """Take back the try of a turn that was cut by a stop: the bound is for turns that their servers die in."""
         tries = records.tries(task)
         if not tries or not task.state.running:
@@ -302,16 +302,16 @@ class TurnRunner:
         except (HoldfastError, TimeoutError) as error:
             log.warning("the try of task %s counts: %s", task.task_id, error or type(error).__name__)
 
-    def _without_message(self, task: Task) -> Ending:
+    def _without_message(self, task: Task) -> TurnEnding:
         """The end of a task whose message was erased before it was begun: with what it has answered, if anything."""
         if task.state is TaskState.WORKING:
-            return answered(task, None, self._ids)
-        return broken_off(task, TaskState.FAILED, ERASED, None, self._ids)
+            return answer_ending(task, None, self._ids)
+        return cut_ending(task, TaskState.FAILED, ERASED, None, self._ids)
 
-    def _failed(self, channel: Channel, why: str) -> Ending:
-        return broken_off(channel.task, TaskState.FAILED, why, channel.text, self._ids)
+    def _failed(self, channel: Channel, why: str) -> TurnEnding:
+        return cut_ending(channel.task, TaskState.FAILED, why, channel.text, self._ids)
 
-    def _hold(self, task: Task) -> AbstractAsyncContextManager[Held]:
+    def _hold(self, task: Task) -> AbstractAsyncContextManager[SessionHold]:
         # One holder per turn: two turns of one process exclude each other as two processes do.
         return self._queue.hold(self._store, task.session_id, f"{self._owner}:{task.task_id}")
 

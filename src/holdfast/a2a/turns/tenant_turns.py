@@ -8,11 +8,11 @@ from pathlib import Path
 
 from holdfast.a2a.files.files import Files
 from holdfast.a2a.handler import Handler
-from holdfast.a2a.push.push import Posted, Push, PushConfigs
+from holdfast.a2a.push.push import PostObserver, Push, TaskPushConfigs
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.runner import TurnRunner
 from holdfast.a2a.turns.turn_queue import TurnQueue
-from holdfast.a2a.turns.turns import Rested, Turns
+from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import IdSource
 from holdfast.store import Store
 
@@ -30,8 +30,8 @@ class AgentSettings:
     guard: UrlGuard
     owner: str
     ids: IdSource
-    rested: Rested | None = None
-    posted: Posted | None = None
+    rested: TurnObserver | None = None
+    posted: PostObserver | None = None
 
 
 class TenantTurns:
@@ -74,7 +74,7 @@ class TenantTurns:
             runner,
             files=files,
             push=Push(store, settings.guard, files=files, owner=settings.owner, posted=settings.posted),
-            configs=PushConfigs(store, settings.guard),
+            configs=TaskPushConfigs(store, settings.guard),
             agent=settings.agent,
             owner=settings.owner,
             reply_seconds=settings.reply_seconds,

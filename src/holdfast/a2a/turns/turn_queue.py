@@ -25,7 +25,7 @@ log = logging.getLogger("holdfast.a2a")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SessionHold:
     """A session's lease while it is held, and whether another has taken it meanwhile."""
 
     lease: Lease
@@ -39,17 +39,17 @@ class TurnQueue:
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @contextlib.asynccontextmanager
-    async def hold(self, store: Store, session_id: str, holder: str) -> AsyncIterator[Held]:
+    async def hold(self, store: Store, session_id: str, holder: str) -> AsyncIterator[SessionHold]:
         """The session's lease, as soon as all who came before are done."""
         lock = self._locks.setdefault((store.tenant, session_id), asyncio.Lock())
-        async with lock, leased(store, session_id, holder) as held:
+        async with lock, session_lease(store, session_id, holder) as held:
             yield held
 
 
 @contextlib.asynccontextmanager
-async def leased(store: Store, session_id: str, holder: str) -> AsyncIterator[Held]:
+async def session_lease(store: Store, session_id: str, holder: str) -> AsyncIterator[SessionHold]:
     """The session's lease, for one whose turn it is in this process."""
-    held = Held(await _acquire(store, session_id, holder))
+    held = SessionHold(await _acquire(store, session_id, holder))
     renewing = asyncio.create_task(_renew(store, held))
     try:
         yield held
@@ -72,7 +72,7 @@ async def _acquire(store: Store, session_id: str, holder: str) -> Lease:
             await asyncio.sleep(WAITING.pause(tries))
 
 
-async def _renew(store: Store, held: Held) -> None:
+async def _renew(store: Store, held: SessionHold) -> None:
     """Renew a lease again and again, until it is lost."""
     while True:
         await asyncio.sleep(RENEW_SECONDS)

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from holdfast.a2a.files.files import Files, shown, shown_message, shown_task
+from holdfast.a2a.files.files import Files, item_with_files, message_with_files, task_with_files
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import (
@@ -28,16 +28,16 @@ from holdfast.a2a.protocol.wire import (
     TaskRequest,
     TaskView,
 )
-from holdfast.a2a.push.push import Push, PushConfigs
+from holdfast.a2a.push.push import Push, TaskPushConfigs
 from holdfast.a2a.turns import records
-from holdfast.a2a.turns.acceptance import Acceptance, Offer
-from holdfast.a2a.turns.endings import broken_off
+from holdfast.a2a.turns.acceptance import Acceptance, PlacedMessage
+from holdfast.a2a.turns.endings import cut_ending
 from holdfast.a2a.turns.keys import agent_prefix
-from holdfast.a2a.turns.outputs import kept_text
+from holdfast.a2a.turns.outputs import text_so_far
 from holdfast.a2a.turns.runner import CANCELED, TurnRunner
 from holdfast.a2a.turns.task_lists import TaskLists
 from holdfast.a2a.turns.task_updates import Channel, changes, from_the_log
-from holdfast.a2a.turns.turn_queue import Held
+from holdfast.a2a.turns.turn_queue import SessionHold
 from holdfast.core import IdSource, Task, TaskState
 from holdfast.core.errors import Closing, NotFound, SessionGone, StaleState, TaskEnded
 from holdfast.core.ids import check_name
@@ -47,7 +47,7 @@ SECONDS_TO_RECORD = 2.0
 SECONDS_TO_POST = 2.0
 
 Result = TypeVar("Result")
-Rested = Callable[[Task, float], None]
+TurnObserver = Callable[[Task, float], None]
 """Hears of a turn that is over: its task as it was last recorded, and the seconds since it was accepted or taken up."""
 
 log = logging.getLogger("holdfast.a2a")
@@ -63,12 +63,12 @@ class Turns:
         *,
         files: Files,
         push: Push,
-        configs: PushConfigs,
+        configs: TaskPushConfigs,
         agent: str,
         owner: str,
         reply_seconds: float,
         ids: IdSource,
-        rested: Rested | None = None,
+        rested: TurnObserver | None = None,
     ) -> None:
         self.configs = configs
         self.files = files
@@ -96,7 +96,9 @@ class Turns:
         task = await self._store.tasks.get(task.task_id)
         reply = records.reply(task)
         return (
-            await self._view(task, request.history_length) if reply is None else await shown_message(self.files, reply)
+            await self._view(task, request.history_length)
+            if reply is None
+            else await message_with_files(self.files, reply)
         )
 
     async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
@@ -116,7 +118,7 @@ class Turns:
     async def list(self, request: ListRequest) -> TaskPage:
         """The agent's tasks that fit."""
         page = await self._lists.page(request)
-        views = tuple([await shown_task(self.files, view) for view in page.tasks])
+        views = tuple([await task_with_files(self.files, view) for view in page.tasks])
         return replace(page, tasks=views)
 
     async def cancel(self, request: TaskRequest) -> TaskView:
@@ -133,7 +135,7 @@ class Turns:
         """A task as it stood when it was canceled, and as it stands since."""
         while True:
             task = await self.known(task_id)
-            ending = broken_off(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
+            ending = cut_ending(task, TaskState.CANCELED, CANCELED, await self._text(task), self._ids)
             try:
                 return task, await self._store.tasks.update(
                     *(task, ending.state, ending.changes),
@@ -173,7 +175,7 @@ class Turns:
             raise unknown
         return task
 
-    async def take_up(self, task: Task, held: Held, *, after_seconds: float, interrupted: bool) -> None:
+    async def take_up(self, task: Task, held: SessionHold, *, after_seconds: float, interrupted: bool) -> None:
         """Run a turn to its end that a process died in, or before it."""
         channel = self._open(task)
         run = self._runner.take_up(channel, held, after_seconds=after_seconds, interrupted=interrupted)
@@ -222,7 +224,7 @@ class Turns:
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
         return await asyncio.shield(self._go(self._accept(found, request.push)))
 
-    async def _accept(self, offer: Offer, push: PushConfig | None) -> Task:
+    async def _accept(self, offer: PlacedMessage, push: PushConfig | None) -> Task:
         accepted = await self._acceptance.accept(offer)
         try:
             await self._keep_place(accepted.task, push, fresh=accepted.fresh)
@@ -252,7 +254,7 @@ class Turns:
         """A task as it stands, or as it was when the turn began that it is followed from, then its news until it is
         over; nothing is told twice or left out. A plain reply is told instead, if the turn ends with one in so many
         seconds."""
-        history, kept = await self._history(task, history_length), await kept_text(self._store, task)
+        history, kept = await self._history(task, history_length), await text_so_far(self._store, task)
         channel = begun or self._channels.get(task.task_id)
         if begun is not None:
             view, place = _with_text(task, history, None), 0
@@ -265,15 +267,15 @@ class Turns:
             await channel.show(reply_seconds)
         reply = records.reply(task if channel is None else channel.task) if reply_seconds else None
         if reply is not None:
-            yield await shown_message(self.files, reply)
+            yield await message_with_files(self.files, reply)
             return
-        yield await shown(self.files, view)
+        yield await item_with_files(self.files, view)
         if channel is not None:
             async for item in self._of_channel(channel, place):
-                yield await shown(self.files, item)
+                yield await item_with_files(self.files, item)
             task = channel.task
         async for item in self._news(task, over):
-            yield await shown(self.files, item)
+            yield await item_with_files(self.files, item)
 
     async def _news(self, known: Task, over: Callable[[Task], bool]) -> AsyncGenerator[News]:
         """The news of a task since it was known so, until it is over: from its channel while it runs here, else from
@@ -309,14 +311,14 @@ class Turns:
 
     async def _view(self, task: Task, history_length: int | None) -> TaskView:
         history = await self._history(task, history_length)
-        return await shown_task(self.files, _with_text(task, history, await self._text(task)))
+        return await task_with_files(self.files, _with_text(task, history, await self._text(task)))
 
     async def _text(self, task: Task) -> Artifact | None:
         """The text that a running task has said so far: as it is here, or as it was last kept."""
         channel = self._live_channel(task)
         if channel is not None and channel.text is not None:
             return channel.text
-        return await kept_text(self._store, task)
+        return await text_so_far(self._store, task)
 
     async def _history(self, task: Task, history_length: int | None) -> tuple[Message, ...]:
         return await self._lists.history(task, history_length)
