@@ -19,6 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.store.migrations import migrate
+from holdfast.store.postgres.connection import connect
 from holdfast.store.postgres.transaction import PostgresTx
 
 
@@ -38,10 +39,10 @@ class Server:
         """The URL of a store that nobody has opened."""
         if self.template is None:
             url = self._create("template1")
-            with psycopg.connect(url, cursor_factory=psycopg.RawCursor) as connection:
+            with connect(url) as connection, connection.transaction():
                 migrate(PostgresTx(connection), "postgres")
                 connection.execute("DELETE FROM schema_meta WHERE key = 'store_id'")
-            self.template = conninfo_to_dict(url)["dbname"]
+            self.template = str(conninfo_to_dict(url)["dbname"])
         return self._create(self.template)
 
     def _create(self, template: str) -> str:
