@@ -19,6 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.store.migrations import migrate
+from holdfast.store.postgres.connection import connect
 from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.transaction import PostgresTx
 
@@ -39,7 +40,7 @@ class Server:
         """The URL of a store that nobody has opened."""
         if self.template is None:
             url = self._create("template1")
-            with Connection.connect(url, cursor_factory=psycopg.RawCursor) as connection:
+            with connect(url) as connection, connection.transaction():
                 migrate(PostgresTx(connection), "postgres")
                 connection.execute("DELETE FROM schema_meta WHERE key = 'store_id'")
             self.template = str(conninfo_to_dict(url)["dbname"])

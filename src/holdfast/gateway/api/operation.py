@@ -4,7 +4,9 @@ Types of bodies, queries and answers are msgspec's; the same type decodes the re
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -72,6 +74,11 @@ def schema_of(shape: Any) -> dict[str, Any]:
     """A reference to the shape, or the shape itself if it has no name."""
     if shape is Bytes:
         return {"type": "string", "format": "binary"}
+    return deepcopy(_schema(shape))
+
+
+@cache
+def _schema(shape: Any) -> dict[str, Any]:
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return schema
 
