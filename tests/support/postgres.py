@@ -20,7 +20,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from holdfast.store.migrations import migrate
 from holdfast.store.postgres.connection import connect
-from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.transaction import PostgresTx
 
 
