@@ -24,7 +24,7 @@ from holdfast.a2a.turns.turns import Turns
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.core.errors import InvalidInput, OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store
-from holdfast.store.tasks.push_configs import PushConfigs as StoredPushConfigs
+from holdfast.store.tasks.push_configs import StoredPushConfigs
 from holdfast.store.tasks.tasks import Tasks
 
 

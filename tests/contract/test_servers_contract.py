@@ -3,10 +3,10 @@
 import asyncio
 
 from holdfast.store import Store
-from holdfast.store.tasks.servers import Server
+from holdfast.store.tasks.servers import LiveServer
 
-ONE = Server("a", "http://127.0.0.1:1", "host", 11, 5)
-TWO = Server("b", "http://127.0.0.1:2", "host", 12, 4)
+ONE = LiveServer("a", "http://127.0.0.1:1", "host", 11, 5)
+TWO = LiveServer("b", "http://127.0.0.1:2", "host", 12, 4)
 
 
 async def test_servers_are_there_while_they_say_so(store: Store) -> None:

@@ -18,7 +18,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.projection import merge
 from holdfast.store.part import Workers
-from holdfast.store.sessions.state import IN_LANE, MAX_STATE, Documents
+from holdfast.store.sessions.state import IN_LANE, MAX_STATE, StateDocuments
 from holdfast.store.sessions.state_document import merged
 
 POINTS = "SELECT seq, document FROM state_points ORDER BY seq"
@@ -119,7 +119,7 @@ async def test_a_fork_and_an_import_answer_their_retries(store: Store, tmp_path:
     assert await patch(store, 3, "f") == replace(told[3], session_id="f")
     await patch(store, 1_000, "f")
     await assert_verified(store, "s", "f")
-    await replace(store.state, documents=Documents(4 * MAX_STATE)).patch("s", {"big": "x" * 2 * MAX_STATE})
+    await replace(store.state, documents=StateDocuments(4 * MAX_STATE)).patch("s", {"big": "x" * 2 * MAX_STATE})
     await store.exporting.archive(tmp_path / "a")
     other = store.for_tenant("other")
     await other.importing.archive(tmp_path / "a")

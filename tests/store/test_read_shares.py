@@ -6,15 +6,15 @@ import pytest
 
 from holdfast.core.errors import Busy
 from holdfast.store.lanes import shares as module
-from holdfast.store.lanes.shares import Read, ReadLength, Shares
+from holdfast.store.lanes.shares import QueuedRead, ReadLength, Shares
 
 
-def reads(tenant: str | None, caller: str | None, number: int) -> list[Read]:
+def reads(tenant: str | None, caller: str | None, number: int) -> list[QueuedRead]:
     future = asyncio.get_running_loop().create_future()
-    return [Read(lambda tx: None, ReadLength.LONG, tenant, caller, future) for _ in range(number)]
+    return [QueuedRead(lambda tx: None, ReadLength.LONG, tenant, caller, future) for _ in range(number)]
 
 
-def add(shares: Shares, *groups: tuple[str | None, str | None, int]) -> list[Read]:
+def add(shares: Shares, *groups: tuple[str | None, str | None, int]) -> list[QueuedRead]:
     made = [read for group in groups for read in reads(*group)]
     for read in made:
         shares.add(read)

@@ -15,7 +15,7 @@ from holdfast.store.lanes.give_way import GiveWay
 from holdfast.store.lanes.lane import Lane
 from holdfast.store.lanes.readers import Readers
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.sessions.state import MAX_STATE, Documents
+from holdfast.store.sessions.state import MAX_STATE, StateDocuments
 
 Result = TypeVar("Result")
 
@@ -27,7 +27,7 @@ class Machinery:
         self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = (), max_state: int = MAX_STATE
     ) -> None:
         self.engine = engine
-        self.documents = Documents(max_state)
+        self.documents = StateDocuments(max_state)
         self.readers = Readers(engine)
         self.hubs = Hubs(engine, self)
         lanes = 0 if read_only else engine.lanes

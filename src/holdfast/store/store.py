@@ -48,7 +48,7 @@ from holdfast.store.sessions.usage import Usages
 from holdfast.store.tasks.first_messages import FirstMessages
 from holdfast.store.tasks.leases import FencedWorkers, Leases
 from holdfast.store.tasks.outbox import Outbox
-from holdfast.store.tasks.push_configs import PushConfigs
+from holdfast.store.tasks.push_configs import StoredPushConfigs
 from holdfast.store.tasks.servers import Servers
 from holdfast.store.tasks.task_texts import TaskTexts
 from holdfast.store.tasks.tasks import Tasks
@@ -91,7 +91,7 @@ class Store:
         self.tasks = Tasks(*parts)
         self.task_texts = TaskTexts(*parts)
         self.first_messages = FirstMessages(*parts)
-        self.push_configs = PushConfigs(*parts)
+        self.push_configs = StoredPushConfigs(*parts)
         self.outbox = Outbox(*parts)
         self.goals = Goals(*parts)
         self.agents = SubAgents(*parts)

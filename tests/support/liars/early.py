@@ -4,13 +4,13 @@ import time
 from collections import deque
 
 from holdfast.cli import main
-from holdfast.store.lanes.group import Write
+from holdfast.store.lanes.group import QueuedWrite
 from holdfast.store.lanes.lane import Lane
 
 WHILE_IT_COULD_DIE = 0.1
 
 
-def acknowledge_and_commit(lane: Lane, batch: list[Write], pending: deque[Write]) -> None:
+def acknowledge_and_commit(lane: Lane, batch: list[QueuedWrite], pending: deque[QueuedWrite]) -> None:
     """Run the writes, answer, wait, and only then commit."""
     tx = lane._writer.begin([name for write in batch for name in write.locks], cautious=True, makes_room=False)
     for write in batch:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from holdfast.core import HoldfastError, SystemClock
 from holdfast.store import Store
-from holdfast.store.tasks import Server
+from holdfast.store.tasks import LiveServer
 
 BEAT_SECONDS = 5.0
 LIVES_MS = 15_000
@@ -21,7 +21,7 @@ log = logging.getLogger("holdfast.gateway")
 @asynccontextmanager
 async def present(store: Store, url: str) -> AsyncIterator[None]:
     """Be among the store's servers while inside."""
-    server = Server(secrets.token_hex(8), url, socket.gethostname(), os.getpid(), SystemClock().now())
+    server = LiveServer(secrets.token_hex(8), url, socket.gethostname(), os.getpid(), SystemClock().now())
     await store.servers.beat(server, LIVES_MS)
     beating = asyncio.create_task(_beat(store, server))
     try:
@@ -34,7 +34,7 @@ async def present(store: Store, url: str) -> AsyncIterator[None]:
             await store.servers.leave(server)
 
 
-async def _beat(store: Store, server: Server) -> None:
+async def _beat(store: Store, server: LiveServer) -> None:
     while True:
         await asyncio.sleep(BEAT_SECONDS)
         try:

@@ -37,7 +37,7 @@ from holdfast.gateway.wire.upkeep import (
 from holdfast.store import DoomedSession, Policy, SessionVerdict, Store, StoreSnapshot
 from holdfast.store.backup import back_up
 from holdfast.store.operators import OPERATOR
-from holdfast.store.tasks import Server
+from holdfast.store.tasks import LiveServer
 
 _encode = msgspec.json.Encoder().encode
 _verify = or_empty(parse_into(Verify))
@@ -187,7 +187,7 @@ def timer_view(timer: Timer) -> TimerView:
     )
 
 
-def server_view(found: Server) -> ServerView:
+def server_view(found: LiveServer) -> ServerView:
     """A gateway of the store as an operator sees it."""
     return ServerView(found.url, found.host, found.pid, to_iso(found.started_at))
 

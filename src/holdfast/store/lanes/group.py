@@ -22,7 +22,7 @@ log = logging.getLogger("holdfast.store")
 
 
 @dataclass(slots=True, eq=False)
-class Write:
+class QueuedWrite:
     """One caller's write on its way through a lane."""
 
     run: Callable[[Tx], Any]
@@ -84,7 +84,7 @@ class Groups:
         self.last_size = 0
         """How many writes the last commit held."""
 
-    def commit(self, batch: list[Write], *, cautious: bool = False, guarded: bool = False) -> int:
+    def commit(self, batch: list[QueuedWrite], *, cautious: bool = False, guarded: bool = False) -> int:
         """Run and commit as many of the batch as fit the time; returns how many that were.
 
         Savepoints are rarely needed, since nearly every refusal comes before the first change: a group runs without
@@ -124,7 +124,7 @@ class Groups:
         self.commits += 1
         return done
 
-    def attempt(self, tx: Tx, write: Write) -> bool:
+    def attempt(self, tx: Tx, write: QueuedWrite) -> bool:
         """Run a write; False if it was refused, for whatever reason but a database error."""
         tx.recorded = write.recorded = []
         tx.rerun, tx.changed, write.error = write.rerun, False, None
@@ -161,7 +161,7 @@ class Groups:
             log.critical("the store stops acknowledging: %s", error)
             self.failure = error
 
-    def _has_committed(self, error: Exception, in_commit: list[Write]) -> bool:
+    def _has_committed(self, error: Exception, in_commit: list[QueuedWrite]) -> bool:
         """Whether the writes are there in spite of the error, and answered; if their connection went, they may be."""
         try:
             damage = self.after_error(error, committing=bool(in_commit))
@@ -176,7 +176,7 @@ class Groups:
                 write.error = OutcomeUnknown(f"the database committed this, and warned that it may not last: {error}")
         return True
 
-    def _run_beside_others(self, tx: Tx, write: Write, *, guarded: bool) -> None:
+    def _run_beside_others(self, tx: Tx, write: QueuedWrite, *, guarded: bool) -> None:
         if guarded:
             self.writer.savepoint()
         if self.attempt(tx, write):

@@ -21,7 +21,7 @@ from typing import Any
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
 from holdfast.store.engine import RecordedEvent, Tx, Writer
 from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
-from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, Write
+from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, QueuedWrite
 from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.write_retries import WriteRetries
 
@@ -54,12 +54,12 @@ class Lane:
         self._retries = WriteRetries(self._groups, self._settle, lambda: self._closing)
         self._published = published
         self._chores = Chores(chores)
-        self._queue: SimpleQueue[Write | None] = SimpleQueue()
+        self._queue: SimpleQueue[QueuedWrite | None] = SimpleQueue()
         self._closing = False
         self._ended = False
         self._next_chore = 0.0
         self._rest_due = False
-        self._in_hand: list[Write] = []
+        self._in_hand: list[QueuedWrite] = []
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
@@ -89,7 +89,7 @@ class Lane:
         if self.waiting >= MAX_QUEUED:
             raise Busy(f"{self.waiting} writes are waiting already", retry_after=1)
         loop = asyncio.get_running_loop()
-        write = Write(run, locks, weight, makes_room, loop, loop.create_future())
+        write = QueuedWrite(run, locks, weight, makes_room, loop, loop.create_future())
         self.waiting += 1
         self._queue.put(write)
         if self._ended:
@@ -110,7 +110,7 @@ class Lane:
         self._thread.join()
 
     def _serve(self) -> None:
-        pending: deque[Write] = deque()
+        pending: deque[QueuedWrite] = deque()
         stop = False
         try:
             self._do_chores()
@@ -137,7 +137,7 @@ class Lane:
             self._refuse_rest(pending)
             self._writer.close()
 
-    def _may_rest(self, seconds: float, pending: deque[Write]) -> bool:
+    def _may_rest(self, seconds: float, pending: deque[QueuedWrite]) -> bool:
         """Whether now is the time to keep house: whoever waited for a long group does not wait for that as well."""
         self._rest_due = seconds > LONG_GROUP_SECONDS and bool(pending or self._queue.qsize()) and not self._rest_due
         return not self._rest_due
@@ -151,7 +151,7 @@ class Lane:
         while self._queue.qsize() < answered and time.monotonic() < deadline:
             time.sleep(0.0002)
 
-    def _fill(self, pending: deque[Write]) -> bool:
+    def _fill(self, pending: deque[QueuedWrite]) -> bool:
         """Move what is queued to `pending`, waiting if there is nothing at all; True at the end of the queue."""
         try:
             item = self._queue.get_nowait() if pending or self._retries.suspects else self._wait()
@@ -165,7 +165,7 @@ class Lane:
         except Empty:
             return False
 
-    def _wait(self) -> Write | None:
+    def _wait(self) -> QueuedWrite | None:
         """The next write, or the end; chores and house-keeping once nobody has come for a while, and now and then."""
         seconds = IDLE_SECONDS
         while True:
@@ -233,9 +233,9 @@ class Lane:
             with contextlib.suppress(HoldfastError, *self._writer.errors):
                 self._writer.reconnect()  # once: the next write, or the next look, goes on trying
 
-    def _next_batch(self, pending: deque[Write]) -> list[Write]:
+    def _next_batch(self, pending: deque[QueuedWrite]) -> list[QueuedWrite]:
         """The writes of one group, all of the same kind: room made and room needed are not mixed."""
-        batch: list[Write] = []
+        batch: list[QueuedWrite] = []
         weight = 0
         while pending and len(batch) < MAX_WRITES:
             write = pending[0]
@@ -245,7 +245,7 @@ class Lane:
             batch.append(pending.popleft())
         return batch
 
-    def _process(self, batch: list[Write], pending: deque[Write]) -> None:
+    def _process(self, batch: list[QueuedWrite], pending: deque[QueuedWrite]) -> None:
         if self.failure is not None:
             self._refuse(batch, self.failure)
             return
@@ -266,7 +266,7 @@ class Lane:
             else:
                 self._retries.run_each(batch)
 
-    def _refuse(self, batch: Sequence[Write], error: HoldfastError) -> None:
+    def _refuse(self, batch: Sequence[QueuedWrite], error: HoldfastError) -> None:
         for write in batch:
             write.fail(copy.copy(error))
         self._settle(batch)
@@ -279,11 +279,11 @@ class Lane:
         except self._writer.errors as error:
             self._groups.after_error(error, committing=True)
 
-    def _settle(self, batch: Sequence[Write]) -> None:
+    def _settle(self, batch: Sequence[QueuedWrite]) -> None:
         """Acknowledge: one call per loop, then tell the feeds."""
         recorded = [entry for write in batch for entry in write.recorded]
         self._count(batch, len(recorded))
-        by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        by_loop: dict[asyncio.AbstractEventLoop, list[QueuedWrite]] = {}
         for write in batch:
             by_loop.setdefault(write.loop, []).append(write)
         for loop, writes in by_loop.items():
@@ -294,13 +294,13 @@ class Lane:
         if recorded:
             self._published(recorded)
 
-    def _count(self, batch: Sequence[Write], events: int) -> None:
+    def _count(self, batch: Sequence[QueuedWrite], events: int) -> None:
         self.counts.events += events
         for write in batch:
             if isinstance(write.error, HoldfastError) and write.error.status >= 500:
                 self.counts.failed(write.error.code)
 
-    def _answer(self, writes: list[Write]) -> None:
+    def _answer(self, writes: list[QueuedWrite]) -> None:
         self.waiting -= len(writes)
         for write in writes:
             if write.future.done():
@@ -310,7 +310,7 @@ class Lane:
             else:
                 write.future.set_result(write.result)
 
-    def _refuse_rest(self, pending: deque[Write]) -> None:
+    def _refuse_rest(self, pending: deque[QueuedWrite]) -> None:
         """Nobody may wait for ever on a lane that has ended."""
         self._ended = True
         left = list(dict.fromkeys([*self._in_hand, *self._retries.suspects, *pending]))

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.core.errors import Closing
 from holdfast.store.engine import Engine, Reader, Tx
-from holdfast.store.lanes.shares import Read, ReadLength, Shares, current_caller
+from holdfast.store.lanes.shares import QueuedRead, ReadLength, Shares, current_caller
 
 THREADS = (ReadLength.LOOK, ReadLength.PAGE, ReadLength.LONG, ReadLength.LONG, ReadLength.LONG)
 """The longest reads that each thread does."""
@@ -26,10 +26,10 @@ class Worker:
         self.length = length
         self.reader = reader
         self.woken: SimpleQueue[None] = SimpleQueue()
-        self._read: Read | None = None
+        self._read: QueuedRead | None = None
         self._changing = threading.Lock()
 
-    def snapshot(self, read: Read) -> Any:
+    def snapshot(self, read: QueuedRead) -> Any:
         """The read's result; from here on it can be ended, and from the end on it cannot."""
         self._read = read
         try:
@@ -38,7 +38,7 @@ class Worker:
             with self._changing:
                 self._read = None
 
-    def end(self, read: Read) -> None:
+    def end(self, read: QueuedRead) -> None:
         """End the read if it is the one that runs, and never the next one. May block for a moment."""
         with self._changing:
             if self._read is read:
@@ -51,7 +51,7 @@ class Readers:
     def __init__(self, engine: Engine) -> None:
         self._lock = threading.Lock()
         self._shares = [Shares(sum(most >= length for most in THREADS)) for length in ReadLength]
-        self._running: dict[Read, Worker] = {}
+        self._running: dict[QueuedRead, Worker] = {}
         self._idle: list[Worker] = []
         self._closed = False
         self._threads = [
@@ -70,7 +70,7 @@ class Readers:
         self, fn: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG, *, tenant: str | None = None
     ) -> Any:
         """The result of `fn` over one consistent view of the store; Busy if too many wait already."""
-        read = Read(fn, length, tenant, current_caller(), asyncio.get_running_loop().create_future())
+        read = QueuedRead(fn, length, tenant, current_caller(), asyncio.get_running_loop().create_future())
         with self._lock:
             if self._closed:
                 raise Closing("the store is closed")
@@ -93,7 +93,7 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    def _leave(self, read: Read) -> None:
+    def _leave(self, read: QueuedRead) -> None:
         """Nobody waits for this read any more."""
         read.gone = True
         with self._lock:
@@ -121,7 +121,7 @@ class Readers:
                 del read, result, error
         worker.reader.close()
 
-    def _next(self, worker: Worker) -> Read | None:
+    def _next(self, worker: Worker) -> QueuedRead | None:
         """What the thread does next, once there is something; None at the end."""
         while True:
             with self._lock:
@@ -135,7 +135,7 @@ class Readers:
                 self._idle.append(worker)
             worker.woken.get()
 
-    def _done(self, read: Read) -> None:
+    def _done(self, read: QueuedRead) -> None:
         with self._lock:
             del self._running[read]
             self._shares[read.length].done(read)

@@ -41,7 +41,7 @@ class ReadLength(IntEnum):
 
 
 @dataclass(slots=True, eq=False)
-class Read:
+class QueuedRead:
     """One caller's read on its way through the readers."""
 
     run: Callable[[Tx], Any]
@@ -78,13 +78,13 @@ class Shares:
         self.waiting = 0
         self._most_of_a_tenant = max(1, threads - 1)
         self._most_of_a_caller = max(1, threads - 2)
-        self._queues: OrderedDict[str | None, OrderedDict[str | None, deque[Read]]] = OrderedDict()
+        self._queues: OrderedDict[str | None, OrderedDict[str | None, deque[QueuedRead]]] = OrderedDict()
         self._here: Counter[Names] = Counter()
         self._of_tenants: Counter[str | None] = Counter()
         self._running: Counter[Names] = Counter()
         self._running_of_tenants: Counter[str | None] = Counter()
 
-    def add(self, read: Read) -> None:
+    def add(self, read: QueuedRead) -> None:
         """Have it wait for its turn; Busy if there are too many already."""
         names = (read.tenant, read.caller)
         if self.waiting >= MOST:
@@ -99,7 +99,7 @@ class Shares:
         self._of_tenants[read.tenant] += 1
         self._queues.setdefault(read.tenant, OrderedDict()).setdefault(read.caller, deque()).append(read)
 
-    def take(self) -> Read | None:
+    def take(self) -> QueuedRead | None:
         """The next that may run, which does so until it is `done`; None if there is none."""
         for tenant, callers in self._queues.items():
             if tenant is not None and self._running_of_tenants[tenant] >= self._most_of_a_tenant:
@@ -117,13 +117,13 @@ class Shares:
                 return read
         return None
 
-    def done(self, read: Read) -> None:
+    def done(self, read: QueuedRead) -> None:
         """It runs no more."""
         _one_less(self._running, (read.tenant, read.caller))
         _one_less(self._running_of_tenants, read.tenant)
         self._uncount(read)
 
-    def drop(self, read: Read) -> bool:
+    def drop(self, read: QueuedRead) -> bool:
         """Have it wait no more; False if its turn has come already."""
         callers = self._queues.get(read.tenant)
         reads = None if callers is None else callers.get(read.caller)
@@ -135,7 +135,7 @@ class Shares:
         self._forget_empty(read.tenant, read.caller)
         return True
 
-    def _uncount(self, read: Read) -> None:
+    def _uncount(self, read: QueuedRead) -> None:
         _one_less(self._here, (read.tenant, read.caller))
         _one_less(self._of_tenants, read.tenant)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.core.retry import Backoff
-from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, Write
+from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, QueuedWrite
 
 RECONNECT_SECONDS = 10.0
 RECONNECTS = Backoff(0.05, 1.0)
@@ -25,21 +25,21 @@ class WriteRetries:
     """Runs writes again for one lane; `settle` answers those that have come to their end."""
 
     def __init__(
-        self, groups: Groups, settle: Callable[[Sequence[Write]], None], is_closing: Callable[[], bool]
+        self, groups: Groups, settle: Callable[[Sequence[QueuedWrite]], None], is_closing: Callable[[], bool]
     ) -> None:
-        self.suspects: deque[Write] = deque()
+        self.suspects: deque[QueuedWrite] = deque()
         self._groups = groups
         self._settle = settle
         self._is_closing = is_closing
 
-    def run_each(self, batch: Sequence[Write]) -> None:
+    def run_each(self, batch: Sequence[QueuedWrite]) -> None:
         """Run the writes one by one and answer them, but for those that lost their connection."""
         for index, write in enumerate(batch):
             lost = self._run_alone(write)
             if lost is not None and not self._reconnect(lost, batch[index + 1 :]):
                 return
 
-    def after_loss(self, batch: Sequence[Write], lost: ConnectionLost) -> None:
+    def after_loss(self, batch: Sequence[QueuedWrite], lost: ConnectionLost) -> None:
         """Reconnect and run the writes one by one; answer them all if the database stays away."""
         if not self._reconnect(lost, batch):
             return
@@ -55,7 +55,7 @@ class WriteRetries:
         if self.suspects:
             self.run_each([self.suspects.popleft()])
 
-    def _run_alone(self, write: Write) -> ConnectionLost | None:
+    def _run_alone(self, write: QueuedWrite) -> ConnectionLost | None:
         """Run one write and answer it; what it lost its connection to, if that is what happened."""
         groups, loss = self._groups, None
         if groups.failure is not None:
@@ -83,7 +83,7 @@ class WriteRetries:
         self._settle([write])
         return loss
 
-    def _reconnect(self, lost: ConnectionLost, waiting: Sequence[Write]) -> bool:
+    def _reconnect(self, lost: ConnectionLost, waiting: Sequence[QueuedWrite]) -> bool:
         """Replace the connection; if the database stays away, all who wait are told so."""
         deadline = time.monotonic() + RECONNECT_SECONDS
         tries = 1

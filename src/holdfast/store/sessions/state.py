@@ -48,7 +48,7 @@ is written; of None, if there is no such session yet. It runs on a reader, becau
 
 
 @dataclass(slots=True)
-class Documents:
+class StateDocuments:
     """What the states of one open store share: how large they may be, and whose turn it is where a reader merges."""
 
     limit: int = MAX_STATE
@@ -107,7 +107,7 @@ class _Later(NamedTuple):
 class States(Part):
     """`store.state`."""
 
-    documents: Documents
+    documents: StateDocuments
 
     async def get(self, session_id: str) -> State:
         """The current state; NotFound if there is no such session."""

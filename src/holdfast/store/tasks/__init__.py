@@ -2,8 +2,8 @@
 
 from holdfast.store.tasks.outbox import PendingPost
 from holdfast.store.tasks.push_configs import StoredPushConfig
-from holdfast.store.tasks.servers import Server
+from holdfast.store.tasks.servers import LiveServer
 from holdfast.store.tasks.task_texts import TaskText
 from holdfast.store.tasks.tasks import WAITING, Orphan, TaskStart, waiting
 
-__all__ = ["WAITING", "Orphan", "PendingPost", "Server", "StoredPushConfig", "TaskStart", "TaskText", "waiting"]
+__all__ = ["WAITING", "LiveServer", "Orphan", "PendingPost", "StoredPushConfig", "TaskStart", "TaskText", "waiting"]

@@ -45,7 +45,7 @@ class StoredPushConfig:
     version: str = "1.0"
 
 
-class PushConfigs(Part):
+class StoredPushConfigs(Part):
     """`store.push_configs`."""
 
     __slots__ = ()

@@ -17,7 +17,7 @@ LIST = "SELECT server, url, host, pid, started_at FROM servers WHERE expires_at 
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class LiveServer:
     """One server: its URL, its machine, its process there, and since when."""
 
     server: str
@@ -32,7 +32,7 @@ class Servers(Part):
 
     __slots__ = ()
 
-    async def beat(self, server: Server, ttl_ms: int) -> None:
+    async def beat(self, server: LiveServer, ttl_ms: int) -> None:
         """Say that this server lives for another while; those that have stopped saying so are forgotten."""
 
         def write(tx: Tx) -> None:
@@ -43,11 +43,11 @@ class Servers(Part):
 
         await self.workers.write(write, ("servers",), makes_room=True)
 
-    async def leave(self, server: Server) -> None:
+    async def leave(self, server: LiveServer) -> None:
         """Say that this server has ended."""
         await self.workers.write(lambda tx: tx.run(LEAVE, server.server), ("servers",), makes_room=True)
 
-    async def list(self) -> list[Server]:
+    async def list(self) -> list[LiveServer]:
         """Those that live, the oldest first."""
         rows = await self.workers.read(lambda tx: tx.all(LIST, tx.now()))
-        return [Server(*row) for row in rows]
+        return [LiveServer(*row) for row in rows]
