@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast.a2a.lookup_slots import Slots
+from holdfast.a2a.push.lookup_slots import Slots
 from holdfast.a2a.push.url_guard import AT_ONCE, MOST_OF_A_TENANT, NoAddress, RefusedUrl, UrlGuard, is_public, look_up
 from holdfast.core.errors import InvalidInput
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from holdfast.a2a.lookup_slots import Slots
+from holdfast.a2a.push.lookup_slots import Slots
 from holdfast.core.errors import InvalidInput
 
 MAX_URL = 2_048
