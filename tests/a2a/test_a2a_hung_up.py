@@ -43,7 +43,7 @@ def ask(client: Client, method: str, params: object, version: str) -> socket.soc
     host, port = client.url.removeprefix("http://").split(":")
     head = f"POST /a2a HTTP/1.1\r\nHost: {host}\r\nA2A-Version: {version}\r\nContent-Type: application/json\r\n"
     made = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    made.sendall(head.encode() + f"Content-ReadLength: {len(body)}\r\n\r\n".encode() + body)
+    made.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
     return made
 
 

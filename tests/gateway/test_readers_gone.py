@@ -93,7 +93,7 @@ def ask(url: str, path: str, token: str, body: bytes = b"") -> socket.socket:
     """A connection on which a request was sent, and nothing is taken."""
     host, port = url.removeprefix("http://").split(":")
     made = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    length = f"Content-ReadLength: {len(body)}\r\n" if body else ""
+    length = f"Content-Length: {len(body)}\r\n" if body else ""
     head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{length}\r\n"
     made.sendall(head.encode() + body)
     return made
@@ -174,7 +174,7 @@ async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
     readers = store._machinery.readers
     await store.append("s", [NewEvent("t", {})])
     body = b'{"sessionId": "copy"}'
-    head = f"POST /api/sessions/s/fork HTTP/1.1\r\nHost: localhost\r\nContent-ReadLength: {len(body)}\r\n\r\n"
+    head = f"POST /api/sessions/s/fork HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     async with serving(store, gateway) as url:
         async with long_threads_held(store):
             host, port = url.removeprefix("http://").split(":")
