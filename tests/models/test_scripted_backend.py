@@ -2,9 +2,17 @@
 
 import pytest
 
-from holdfast.models import Backend, CompletionResponse, Message, Role, ScriptedBackend, SimulatorBackend, Tool
+from holdfast.models import (
+    Backend,
+    CompletionResponse,
+    PromptMessage,
+    PromptRole,
+    ScriptedBackend,
+    SimulatorBackend,
+    Tool,
+)
 
-HELLO = [Message(Role.USER, "Hello")]
+HELLO = [PromptMessage(PromptRole.USER, "Hello")]
 TOOL = Tool("f", "", {})
 
 
@@ -35,7 +43,7 @@ async def test_streams_are_replayed_piece_by_piece() -> None:
 
 
 async def test_the_simulator_streams_a_few_words_at_a_time() -> None:
-    prompt = [Message(Role.USER, "Say one two three  four\nfive six.")]
+    prompt = [PromptMessage(PromptRole.USER, "Say one two three  four\nfive six.")]
     *pieces, whole = [item async for item in SimulatorBackend().stream(prompt)]
     assert whole == await SimulatorBackend().complete(prompt)
     assert isinstance(whole, CompletionResponse)

@@ -8,7 +8,7 @@ from holdfast.models.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from holdfast.models.messages import Backend, CompletionResponse, Message, Role, Tool, ToolCall
+from holdfast.models.messages import Backend, CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.openai import OpenAIBackend
 from holdfast.models.parts import Content, Part, file_part, image_part, text_part
 from holdfast.models.retries import Retries
@@ -21,7 +21,6 @@ __all__ = [
     "CompletionResponse",
     "Content",
     "Invocation",
-    "Message",
     "ModelAnswerUnreadable",
     "ModelBusy",
     "ModelError",
@@ -29,8 +28,9 @@ __all__ = [
     "ModelUnreachable",
     "OpenAIBackend",
     "Part",
+    "PromptMessage",
+    "PromptRole",
     "Retries",
-    "Role",
     "ScriptedBackend",
     "SimulatorBackend",
     "Tool",

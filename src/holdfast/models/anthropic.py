@@ -10,7 +10,7 @@ from holdfast.core.errors import InvalidJson
 from holdfast.models.anthropic_prompt import conversation, system, tool
 from holdfast.models.endpoint import Endpoint, Exchange
 from holdfast.models.errors import ModelAnswerUnreadable, ModelBusy, ModelError, ModelRefused
-from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, PromptMessage, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_anthropic
 
@@ -76,17 +76,17 @@ class AnthropicBackend:
         self._max_tokens = max_tokens
         self._exchange = Exchange(endpoint, retries)
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
         return await self._exchange.complete(self._body(messages, tools), _completion)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         return self._exchange.stream(self._body(messages, tools) | {"stream": True}, _StreamedAnswer)
 
-    def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
+    def _body(self, messages: Sequence[PromptMessage], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self._max_tokens,

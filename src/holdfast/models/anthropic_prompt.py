@@ -7,7 +7,7 @@ result of a tool is something the user says; and nothing is empty.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from holdfast.models.messages import Message, Role, Tool
+from holdfast.models.messages import PromptMessage, PromptRole, Tool
 from holdfast.models.parts import TEXT_PARTS, Part, data_of
 
 Block = dict[str, Any]
@@ -16,18 +16,18 @@ PDF = "application/pdf"
 NOTHING = "(nothing)"
 
 
-def system(messages: Sequence[Message]) -> str:
+def system(messages: Sequence[PromptMessage]) -> str:
     """What the system says, all of it."""
-    return "\n\n".join(message.text for message in messages if message.role == Role.SYSTEM and message.text)
+    return "\n\n".join(message.text for message in messages if message.role == PromptRole.SYSTEM and message.text)
 
 
-def conversation(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def conversation(messages: Sequence[PromptMessage]) -> list[dict[str, Any]]:
     """What the others say, in turns."""
     turns: list[dict[str, Any]] = []
     for message in messages:
-        if message.role == Role.SYSTEM:
+        if message.role == PromptRole.SYSTEM:
             continue
-        role = "assistant" if message.role == Role.ASSISTANT else "user"
+        role = "assistant" if message.role == PromptRole.ASSISTANT else "user"
         if not turns and role == "assistant":
             turns.append({"role": "user", "content": [_text(NOTHING)]})
         blocks = list(_blocks(message))
@@ -46,8 +46,8 @@ def tool(offered: Tool) -> dict[str, Any]:
     return {"name": offered.name, "description": offered.description, "input_schema": schema}
 
 
-def _blocks(message: Message) -> Iterator[Block]:
-    if message.role == Role.TOOL:
+def _blocks(message: PromptMessage) -> Iterator[Block]:
+    if message.role == PromptRole.TOOL:
         yield {
             "type": "tool_result",
             "tool_use_id": message.tool_call_id,

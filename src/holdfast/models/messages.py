@@ -15,15 +15,15 @@ __all__ = [
     "Backend",
     "CompletionResponse",
     "Content",
-    "Message",
     "Part",
-    "Role",
+    "PromptMessage",
+    "PromptRole",
     "Tool",
     "ToolCall",
 ]
 
 
-class Role(StrEnum):
+class PromptRole(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
@@ -40,10 +40,10 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """One entry of a prompt."""
 
-    role: Role
+    role: PromptRole
     content: Content
     tool_calls: list[ToolCall] = field(default_factory=list)
     tool_call_id: str | None = None
@@ -84,12 +84,12 @@ class Backend(Protocol):
     @property
     def model(self) -> str: ...
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
         ...
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         ...

@@ -9,7 +9,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.endpoint import Endpoint, Exchange
 from holdfast.models.errors import ModelAnswerUnreadable, ModelRefused
-from holdfast.models.messages import CompletionResponse, Message, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, PromptMessage, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_openai
 
@@ -84,19 +84,19 @@ class OpenAIBackend:
         endpoint = Endpoint(base_url.rstrip("/") + "/chat/completions", headers, timeout)
         self._exchange = Exchange(endpoint, retries)
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
         return await self._exchange.complete(self._body(messages, tools), _completion)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         return self._exchange.stream(
             self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}, _StreamedAnswer
         )
 
-    def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
+    def _body(self, messages: Sequence[PromptMessage], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": [_message(message) for message in messages]}
         if tools:
             body["tools"] = [_tool(tool) for tool in tools]
@@ -155,7 +155,7 @@ class _StreamedAnswer:
             call.function.arguments += delta.function.arguments or ""
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: PromptMessage) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         wire["content"] = message.content or None

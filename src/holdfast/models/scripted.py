@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from holdfast.models.messages import CompletionResponse, Message, Tool
+from holdfast.models.messages import CompletionResponse, PromptMessage, Tool
 
 Stream = Iterable[str | CompletionResponse]
 
@@ -13,7 +13,7 @@ Stream = Iterable[str | CompletionResponse]
 class Invocation:
     """One call of a model."""
 
-    messages: list[Message]
+    messages: list[PromptMessage]
     tools: list[Tool]
     streamed: bool
 
@@ -39,20 +39,20 @@ class ScriptedBackend:
         self._streams = [list(stream) for stream in streams]
         self._has_streams = bool(self._streams)
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The next completion."""
         self._invoked(messages, tools, streamed=False)
         return self._next_completion()
 
     async def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The next stream, or the next completion as one."""
         self._invoked(messages, tools, streamed=True)
         for item in self._next_stream():
             yield item
 
-    def _invoked(self, messages: Sequence[Message], tools: Sequence[Tool], *, streamed: bool) -> None:
+    def _invoked(self, messages: Sequence[PromptMessage], tools: Sequence[Tool], *, streamed: bool) -> None:
         self.invocations.append(Invocation(list(messages), list(tools), streamed))
 
     def _next_completion(self) -> CompletionResponse:

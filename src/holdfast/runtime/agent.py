@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from holdfast.a2a import Handler, Turn
 from holdfast.core import HoldfastError
 from holdfast.core.retry import until_written
-from holdfast.models import Backend, CompletionResponse, Message, ModelUnreachable, Role
+from holdfast.models import Backend, CompletionResponse, ModelUnreachable, PromptMessage, PromptRole
 from holdfast.models.usage import CACHE_READ
 from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trim_results
 from holdfast.runtime.file_tools import FILE_TOOLS
@@ -66,9 +66,9 @@ def bundled_agent(
                 return
             if answer.content:
                 yield "\n\n"
-            messages.append(Message(Role.ASSISTANT, answer.content, answer.tool_calls))
+            messages.append(PromptMessage(PromptRole.ASSISTANT, answer.content, answer.tool_calls))
             for call in answer.tool_calls:
-                messages.append(Message(Role.TOOL, await calls.run(call), tool_call_id=call.id))
+                messages.append(PromptMessage(PromptRole.TOOL, await calls.run(call), tool_call_id=call.id))
         raise NoAnswer(f"the model gave no answer in {MAX_ROUNDS} rounds of tool calls")
 
     return handle

@@ -12,13 +12,12 @@ from typing import Any
 
 import msgspec
 
-from holdfast.a2a import DataPart, FilePart, Part, PastMessage, Turn
-from holdfast.a2a import Role as Speaker
+from holdfast.a2a import DataPart, FilePart, Part, PastMessage, Role, Turn
 from holdfast.a2a.turns.conversation import MARK, older, summary_message
 from holdfast.a2a.turns.records import part_record
 from holdfast.core import strict_json
 from holdfast.core.retry import until_written
-from holdfast.models import Message, Role
+from holdfast.models import PromptMessage, PromptRole
 from holdfast.runtime.facts import MAX_SENTENCE, newest, statements
 from holdfast.runtime.prompt import prompt, tokens
 
@@ -43,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True):
     messages: int = 0
 
 
-async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[Message]:
+async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[PromptMessage]:
     """The prompt of a turn; if it is longer than the threshold (in tokens), with its older messages summed up."""
     whole = await prompt(turn, turn.history)
     size = tokens(whole)
@@ -74,7 +73,7 @@ async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[Message
 def summarize(before: Any, messages: Sequence[PastMessage]) -> Summary:
     """The summary of some messages, and of what an earlier one stood for."""
     earlier = _read(before)
-    theirs = [said for said in messages if said.role == Speaker.USER]
+    theirs = [said for said in messages if said.role == Role.USER]
     facts = newest([*earlier.facts, *(fact for said in theirs for fact in (*statements(said.text), *_data(said)))])
     files = [*earlier.files, *(part_record(part) for said in messages for part in said.parts if _is_file(part))]
     topics = [*earlier.topics, *(_line(said) for said in messages if said.text.strip())][-MAX_TOPICS:]
@@ -84,14 +83,14 @@ def summarize(before: Any, messages: Sequence[PastMessage]) -> Summary:
     return Summary("\n\n".join(filter(None, blocks)), files[-MAX_FILES:], facts, topics, count)
 
 
-def trim_results(messages: Sequence[Message], threshold: int) -> list[Message]:
+def trim_results(messages: Sequence[PromptMessage], threshold: int) -> list[PromptMessage]:
     """The prompt with the results of its oldest tool calls left out, as far as it is longer than the threshold."""
     shorter = list(messages)
     for number, message in enumerate(messages[:-KEEP]):
         if tokens(shorter) <= threshold:
             break
-        if message.role == Role.TOOL and len(message.text) > len(LEFT_OUT):
-            shorter[number] = Message(Role.TOOL, LEFT_OUT, tool_call_id=message.tool_call_id)
+        if message.role == PromptRole.TOOL and len(message.text) > len(LEFT_OUT):
+            shorter[number] = PromptMessage(PromptRole.TOOL, LEFT_OUT, tool_call_id=message.tool_call_id)
     return shorter
 
 

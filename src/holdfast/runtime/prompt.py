@@ -6,14 +6,13 @@ It is made from the turn, the store and the workspace alone, so what the agent k
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.a2a import PastMessage, Turn
-from holdfast.a2a import Role as Speaker
+from holdfast.a2a import PastMessage, Role, Turn
 from holdfast.core.event_bodies import ToolFinished, ToolStarted, read
-from holdfast.models import Message, Role
+from holdfast.models import PromptMessage, PromptRole
 from holdfast.runtime import prompt_files
 from holdfast.runtime.skills import Skill, skills_in
 
-ROLES = {Speaker.USER: Role.USER, Speaker.AGENT: Role.ASSISTANT}
+ROLES = {Role.USER: PromptRole.USER, Role.AGENT: PromptRole.ASSISTANT}
 
 ABOUT = """\
 You are a helpful agent. This conversation is kept: what was said before is in it, or in a summary at its beginning.
@@ -28,20 +27,20 @@ MAX_ASKED = 1_000
 """Characters that are shown of what a tool was asked."""
 
 
-async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[Message]:
+async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[PromptMessage]:
     """What the model is asked in a turn, with this history before it."""
     skills = await asyncio.to_thread(skills_in, turn.workspace)
     budget = prompt_files.for_past_messages()
     past = [
-        Message(ROLES[said.role], await prompt_files.content(said.parts, said.attachments, budget))
+        PromptMessage(ROLES[said.role], await prompt_files.content(said.parts, said.attachments, budget))
         for said in reversed(history)
     ]
     asked = await prompt_files.content(turn.parts, turn.attachments, prompt_files.for_this_message())
     told = "\n\n".join(filter(None, [ABOUT, _skills(skills), await _begun_before(turn)]))
-    return [Message(Role.SYSTEM, told), *reversed(past), Message(Role.USER, asked)]
+    return [PromptMessage(PromptRole.SYSTEM, told), *reversed(past), PromptMessage(PromptRole.USER, asked)]
 
 
-def tokens(messages: Sequence[Message]) -> int:
+def tokens(messages: Sequence[PromptMessage]) -> int:
     """About how many tokens some messages have: one for every four characters."""
     calls = sum(len(str(call.arguments)) for message in messages for call in message.tool_calls)
     return (sum(len(message.text) for message in messages) + calls) // 4

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.core import strict_json
-from holdfast.models.messages import CompletionResponse, Message, Role, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator import attachments, file_questions, language, measures, toolbox
 from holdfast.models.simulator.language import AskAgent, ReadFile, Recall, UseSkill
 from holdfast.models.simulator.plan import PromptTurn, TurnPlan, plan, turn_of
@@ -49,7 +49,7 @@ class _Reply:
     sources: tuple[Source, ...] = ()
 
 
-def answer(messages: Sequence[Message], tools: Sequence[Tool] = ()) -> SimulatorAnswer:
+def answer(messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> SimulatorAnswer:
     """The answer to a prompt, always the same for the same messages and tools."""
     turn = turn_of(listen(messages))
     planned = plan(turn, tools)
@@ -66,7 +66,7 @@ def answer(messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Simulator
     )
 
 
-def _action(planned: TurnPlan, messages: Sequence[Message]) -> _Reply | None:
+def _action(planned: TurnPlan, messages: Sequence[PromptMessage]) -> _Reply | None:
     """Tool calls for what is to be done, if anything is."""
     if planned.stuck or not planned.calls:
         return None
@@ -76,14 +76,14 @@ def _action(planned: TurnPlan, messages: Sequence[Message]) -> _Reply | None:
     return _Reply("tool_call", "", tuple(calls))
 
 
-def _last_word(reply: _Reply, messages: Sequence[Message], tools: Sequence[Tool]) -> _Reply:
+def _last_word(reply: _Reply, messages: Sequence[PromptMessage], tools: Sequence[Tool]) -> _Reply:
     """A reply in the form that the framework wants the last word of a turn in."""
     content, call = toolbox.last_word(reply.content, tools, messages)
     calls = (ToolCall(_call_id(messages, 0), call.name, call.arguments),) if call else ()
     return replace(reply, content=content, calls=calls)
 
 
-def _call_id(messages: Sequence[Message], number: int) -> str:
+def _call_id(messages: Sequence[PromptMessage], number: int) -> str:
     # From the whole prompt: a later turn that asks for the same is a new call, a retry of this turn is not.
     prompt = [[message.role, message.text] for message in messages]
     return "call_" + hashlib.sha256(strict_json.dump([prompt, number])).hexdigest()[:24]
@@ -164,7 +164,7 @@ def _file_content(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
 def _message_count(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     if not HOW_MANY.search(language.without_commands(turn.request.words)):
         return None
-    sent = sum(said.role == Role.USER and not said.summary for said in turn.heard)
+    sent = sum(said.role == PromptRole.USER and not said.summary for said in turn.heard)
     return _Reply("count", f"You have sent {_counted(sent, 'message')}.")
 
 
@@ -236,14 +236,14 @@ class SimulatorBackend:
 
     model = MODEL
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
         """The simulator's answer, after the time that the user asked it to think for."""
         given = answer(messages, tools)
         await asyncio.sleep(given.delay)
         return given.response
 
     async def stream(
-        self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
     ) -> AsyncIterator[str | CompletionResponse]:
         """The words of the answer, piece by piece at the pace that the user asked for, and then the whole answer."""
         given = answer(messages, tools)

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.core import Clock, HoldfastError, IdSource, SystemClock, TimeOrderedIds, strict_json
 from holdfast.core.errors import InvalidInput
+from holdfast.http.server_sent_events import EVENTS
 from holdfast.models.errors import ModelBusy
 from holdfast.models.simulator import catalogue, control
 from holdfast.models.simulator.answer import SimulatorAnswer, answer
@@ -26,8 +27,6 @@ from holdfast.models.simulator.wire.api import AnswerHead, Api, ApiProblem, Mode
 from holdfast.models.simulator.wire.chat import CHAT
 from holdfast.models.simulator.wire.messages import MESSAGES, read_to_count
 from holdfast.models.simulator.wire.responses import RESPONSES
-
-EVENTS = "text/event-stream"
 
 
 class Pause:

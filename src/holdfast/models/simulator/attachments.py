@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from holdfast.models.messages import TEXT_PARTS, Message, Part
+from holdfast.models.messages import TEXT_PARTS, Part, PromptMessage
 
 FIRST_WORDS = 12
 
@@ -74,7 +74,7 @@ class Mention:
     end: int
 
 
-def files_of(message: Message) -> tuple[AttachedFile, ...]:
+def files_of(message: PromptMessage) -> tuple[AttachedFile, ...]:
     """What is attached to a message: the files in its words, each with the part that it names, and other parts."""
     found = [mention.attachment for mention in mentions(message.text)]
     if isinstance(message.content, str):

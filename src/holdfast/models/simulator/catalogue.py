@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.core import IdSource
 from holdfast.core.errors import NotFound, TooLarge
-from holdfast.models.messages import TEXT_PARTS, Message, Part
+from holdfast.models.messages import TEXT_PARTS, Part, PromptMessage
 from holdfast.models.simulator.answer import MODEL
 
 MOST_BYTES = 25 * 2**20
@@ -55,7 +55,7 @@ class Uploads:
             )
         return self._files[file_id]
 
-    def into(self, messages: Sequence[Message]) -> list[Message]:
+    def into(self, messages: Sequence[PromptMessage]) -> list[PromptMessage]:
         """Messages with the files that they name by id in them."""
         return [
             message

@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import InvalidInput, InvalidJson
-from holdfast.models.messages import CompletionResponse, Message, ToolCall
+from holdfast.models.messages import CompletionResponse, PromptMessage, ToolCall
 from holdfast.models.simulator.answer import Provenance, SimulatorAnswer
 from holdfast.models.simulator.measures import count_tokens
 
@@ -125,7 +125,7 @@ class Script:
         self._lines = lines
         self._given = 0
 
-    def next(self, messages: Sequence[Message]) -> SimulatorAnswer:
+    def next(self, messages: Sequence[PromptMessage]) -> SimulatorAnswer:
         """The next answer; ScriptUsedUp if there is none."""
         if self._given == len(self._lines):
             raise ScriptUsedUp(f"the script has {len(self._lines)} answers, and all have been given")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import Role
+from holdfast.models.messages import PromptRole
 from holdfast.models.simulator.attachments import AttachedFile
 from holdfast.models.simulator.language import without_commands
 from holdfast.models.simulator.prompt import Utterance
@@ -58,7 +58,7 @@ def find(question: FileQuestion, heard: Sequence[Utterance]) -> Source | None:
 def about(request: Utterance, heard: Sequence[Utterance]) -> str | None:
     """An answer to a question about what was attached, now or earlier; None if that is not the question."""
     match = ABOUT.search(without_commands(request.words))
-    known = [attachment for said in heard if said.role == Role.USER for attachment in said.attachments]
+    known = [attachment for said in heard if said.role == PromptRole.USER for attachment in said.attachments]
     mentioned = [attachment for attachment in known if attachment.name and attachment.name in request.words]
     if not match and not mentioned:
         return None
@@ -87,5 +87,5 @@ def _texts(question: FileQuestion, heard: Sequence[Utterance]) -> Iterator[tuple
         for attachment in said.attachments:
             if attachment.text and question.name in {None, attachment.name}:
                 yield said, attachment.text
-    for role in (Role.TOOL, Role.USER, Role.SYSTEM):
+    for role in (PromptRole.TOOL, PromptRole.USER, PromptRole.SYSTEM):
         yield from ((said, said.words) for said in newest if said.role == role)

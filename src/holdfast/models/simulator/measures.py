@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from holdfast.core import strict_json
-from holdfast.models.messages import Message, ToolCall
+from holdfast.models.messages import PromptMessage, ToolCall
 
 COUNT = re.compile(r"\bcount (?:slowly )?(?:from 1 |from one )?(?:up )?to (\d{1,6})\b", re.IGNORECASE)
 STORY = re.compile(
@@ -78,7 +78,7 @@ def pieces(words: str) -> list[str]:
     return PIECE.findall(words)
 
 
-def count_tokens(messages: Sequence[Message], content: str, calls: Sequence[ToolCall]) -> dict[str, int]:
+def count_tokens(messages: Sequence[PromptMessage], content: str, calls: Sequence[ToolCall]) -> dict[str, int]:
     """Tokens of the prompt, of the completion, and of both."""
     prompt = _tokens(sum(len(message.text) + _size(message.tool_calls) for message in messages))
     completion = _tokens(len(content) + _size(calls))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import Role, Tool
+from holdfast.models.messages import PromptRole, Tool
 from holdfast.models.simulator import file_questions, toolbox
 from holdfast.models.simulator.language import ReadFile, Recall, Remember, UseSkill, Wish, effects, questions, wishes
 from holdfast.models.simulator.prompt import Utterance
@@ -44,10 +44,10 @@ class TurnPlan:
 
 def turn_of(heard: Sequence[Utterance]) -> PromptTurn:
     """The turn at the end of what was heard."""
-    places = [place for place, said in enumerate(heard) if said.role == Role.USER and not said.summary]
+    places = [place for place, said in enumerate(heard) if said.role == PromptRole.USER and not said.summary]
     last = places[-1] if places else len(heard)
-    request = heard[last] if places else Utterance(0, Role.USER, "")
-    since = [said for said in heard[last + 1 :] if said.role == Role.TOOL]
+    request = heard[last] if places else Utterance(0, PromptRole.USER, "")
+    since = [said for said in heard[last + 1 :] if said.role == PromptRole.TOOL]
     return PromptTurn(
         request,
         tuple(result for result in since if not toolbox.is_search(result)),
@@ -107,5 +107,7 @@ def _call(wish: Wish, turn: PromptTurn, tools: Sequence[Tool]) -> PlannedCall | 
 
 def _memory_file(turn: PromptTurn) -> str | None:
     """The file that the runtime says it keeps memory in; one with a whole path before one without."""
-    found = [match for said in turn.heard if said.role == Role.SYSTEM for match in MEMORY_FILE.findall(said.words)]
+    found = [
+        match for said in turn.heard if said.role == PromptRole.SYSTEM for match in MEMORY_FILE.findall(said.words)
+    ]
     return max(found, key=len, default=None)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import Message, Role, ToolCall
+from holdfast.models.messages import PromptMessage, PromptRole, ToolCall
 from holdfast.models.simulator.attachments import AttachedFile, files_of, without_mentions
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -41,26 +41,26 @@ class Utterance:
     """
 
     index: int
-    role: Role
+    role: PromptRole
     words: str
     attachments: tuple[AttachedFile, ...] = ()
     call: ToolCall | None = None
     summary: bool = False
 
 
-def listen(messages: Sequence[Message]) -> list[Utterance]:
+def listen(messages: Sequence[PromptMessage]) -> list[Utterance]:
     """All that was said, in order."""
     calls = {call.id: call for message in messages for call in message.tool_calls}
     heard: list[Utterance] = []
     for index, message in enumerate(messages):
-        if message.role == Role.TOOL:
+        if message.role == PromptRole.TOOL:
             call = calls.get(message.tool_call_id or "")
-            heard.append(Utterance(index, Role.TOOL, message.text.strip(), files_of(message), call))
-        elif message.role != Role.ASSISTANT and message.text.lstrip().startswith(SUMMARY):
+            heard.append(Utterance(index, PromptRole.TOOL, message.text.strip(), files_of(message), call))
+        elif message.role != PromptRole.ASSISTANT and message.text.lstrip().startswith(SUMMARY):
             heard += _summary(index, message)
-        elif message.role == Role.SYSTEM:
-            heard.append(Utterance(index, Role.SYSTEM, third_person(message.text)))
-        elif message.role == Role.USER:
+        elif message.role == PromptRole.SYSTEM:
+            heard.append(Utterance(index, PromptRole.SYSTEM, third_person(message.text)))
+        elif message.role == PromptRole.USER:
             heard += _user(index, message)
     return heard
 
@@ -78,7 +78,7 @@ def undress(text: str) -> str:
     return IMAGE_NOTE.sub("", text).strip()
 
 
-def _user(index: int, message: Message) -> list[Utterance]:
+def _user(index: int, message: PromptMessage) -> list[Utterance]:
     """A user message in its pieces: a tool's result in front, the runtime's talk, the user's words."""
     pieces: list[Utterance] = []
     *earlier, said = without_mentions(message.text).split(NEW_TASK)
@@ -89,22 +89,22 @@ def _user(index: int, message: Message) -> list[Utterance]:
         return [*pieces, *_told(index, said)]
     talk = "\n".join(match[0] for dress in (REMINDER, INTERNAL_CONTEXT) for match in dress.finditer(said))
     if talk:
-        pieces.append(Utterance(index, Role.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
+        pieces.append(Utterance(index, PromptRole.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
     words, attachments = undress(said), files_of(message)
     if words or attachments or not message.text.strip():
-        pieces.append(Utterance(index, Role.USER, words, attachments))
+        pieces.append(Utterance(index, PromptRole.USER, words, attachments))
     return pieces
 
 
 def _told(index: int, text: str) -> list[Utterance]:
     """What stands in front of a new task: an older task, or the result of a tool."""
     if OBSERVATION.match(text):
-        return [Utterance(index, Role.TOOL, OBSERVATION.sub("", text).strip())]
+        return [Utterance(index, PromptRole.TOOL, OBSERVATION.sub("", text).strip())]
     words = undress(text)
-    return [Utterance(index, Role.USER, words)] if words else []
+    return [Utterance(index, PromptRole.USER, words)] if words else []
 
 
-def _summary(index: int, message: Message) -> list[Utterance]:
+def _summary(index: int, message: PromptMessage) -> list[Utterance]:
     """What a summary tells of the user, line by line, and not what others said in the conversation that it sums up."""
     lines = third_person(without_mentions(message.text).lstrip().removeprefix(SUMMARY)).splitlines()
     words = [SPEAKER.sub("", line) for line in lines if not NOT_THE_USER.match(line)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
-from holdfast.models.messages import Role
+from holdfast.models.messages import PromptRole
 from holdfast.models.simulator.language import Fact, same_thing, statements
 from holdfast.models.simulator.prompt import Utterance, third_person
 from holdfast.models.simulator.toolbox import MEMORY, words_of
@@ -30,20 +30,20 @@ class Source:
     thing: str
     value: str
     index: int
-    role: Role
+    role: PromptRole
     words: str
 
 
 def from_conversation(thing: str, heard: Sequence[Utterance]) -> Source | None:
     """A fact that the user told, or that a tool brought back."""
-    return latest(thing, _by_user(heard)) or latest(thing, _by(Role.TOOL, heard))
+    return latest(thing, _by_user(heard)) or latest(thing, _by(PromptRole.TOOL, heard))
 
 
 def from_memory(
     thing: str, heard: Sequence[Utterance], results: Sequence[Utterance], *, asked_a_tool: bool
 ) -> Source | None:
     """A fact that is in memory, as far as the prompt shows it."""
-    found = latest(thing, results) or latest(thing, _by(Role.SYSTEM, heard))
+    found = latest(thing, results) or latest(thing, _by(PromptRole.SYSTEM, heard))
     return found if found or asked_a_tool else from_conversation(thing, heard)
 
 
@@ -57,15 +57,15 @@ def latest(thing: str, heard: Iterable[Utterance]) -> Source | None:
 
 
 def _facts(said: Utterance) -> list[Fact]:
-    return facts_in(said) if said.role == Role.TOOL else statements(said.words)
+    return facts_in(said) if said.role == PromptRole.TOOL else statements(said.words)
 
 
 def _by_user(heard: Sequence[Utterance]) -> list[Utterance]:
     """The user's own words, and the summaries that stand for them."""
-    return [said for said in heard if said.role == Role.USER or said.summary]
+    return [said for said in heard if said.role == PromptRole.USER or said.summary]
 
 
-def _by(role: Role, heard: Sequence[Utterance]) -> list[Utterance]:
+def _by(role: PromptRole, heard: Sequence[Utterance]) -> list[Utterance]:
     return [said for said in heard if said.role == role and not said.summary]
 
 

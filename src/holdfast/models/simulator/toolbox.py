@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
-from holdfast.models.messages import Message, Role, Tool
+from holdfast.models.messages import PromptMessage, PromptRole, Tool
 from holdfast.models.simulator.language import (
     AppendLine,
     AskAgent,
@@ -227,7 +227,7 @@ def call_through(wish: Wish, tools: Sequence[Tool], searches: Sequence[Utterance
 
 
 def _names_in(heard: Sequence[Utterance]) -> list[str]:
-    text = "\n".join(said.words for said in heard if said.role == Role.SYSTEM)
+    text = "\n".join(said.words for said in heard if said.role == PromptRole.SYSTEM)
     return list(dict.fromkeys(TOOL_NAME.findall(text)))
 
 
@@ -252,13 +252,13 @@ def _declared(value: Any) -> Iterator[Tool]:
 FINAL = "final_answer"
 
 
-def last_word(words: str, tools: Sequence[Tool], messages: Sequence[Message]) -> tuple[str, PlannedCall | None]:
+def last_word(words: str, tools: Sequence[Tool], messages: Sequence[PromptMessage]) -> tuple[str, PlannedCall | None]:
     """The words as they are to be said, and the call to be made instead if there is a tool for it."""
     for tool in tools:
         arguments = fill_in(tool, [(("answer", "text", "output"), words)]) if tool.name == FINAL else None
         if arguments is not None:
             return "", PlannedCall(tool.name, arguments)
-    system = [message.text for message in messages if message.role == Role.SYSTEM]
+    system = [message.text for message in messages if message.role == PromptRole.SYSTEM]
     if any(f"{FINAL}(" in text and "<code>" in text for text in system):
         return f"<code>\n{FINAL}({words!r})\n</code>", None
     return words, None

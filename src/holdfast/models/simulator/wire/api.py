@@ -6,7 +6,8 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.models.messages import TEXT_PARTS, CompletionResponse, Content, Message, Tool
+from holdfast.http import server_sent_events
+from holdfast.models.messages import TEXT_PARTS, CompletionResponse, Content, PromptMessage, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class ModelRequest:
     """What is asked for: an answer to `messages`, at once or streamed."""
 
     model: str
-    messages: list[Message]
+    messages: list[PromptMessage]
     tools: list[Tool]
     stream: bool
     include_usage: bool = True
@@ -75,5 +76,4 @@ def arguments(call_id: str, text: str) -> dict[str, Any]:
 
 def event(document: dict[str, Any], *, named: bool = False) -> bytes:
     """A server-sent event; a named one says its type in front as well."""
-    name = f"event: {document['type']}\n".encode() if named else b""
-    return name + b"data: " + strict_json.encode(document) + b"\n\n"
+    return server_sent_events.event(strict_json.encode(document), kind=document["type"] if named else None)

@@ -10,7 +10,8 @@ import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.models.messages import CompletionResponse, Message, Part, Role, Tool, ToolCall
+from holdfast.http import server_sent_events
+from holdfast.models.messages import CompletionResponse, Part, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator.measures import pieces
 from holdfast.models.simulator.wire.api import (
     AnswerHead,
@@ -79,13 +80,13 @@ def read(raw: bytes) -> ModelRequest:
     )
 
 
-def _read_message(wire: _Message) -> Message:
-    role = Role.SYSTEM if wire.role == "developer" else Role(wire.role)
+def _read_message(wire: _Message) -> PromptMessage:
+    role = PromptRole.SYSTEM if wire.role == "developer" else PromptRole(wire.role)
     calls = [
         ToolCall(call.id, call.function.name, arguments(call.id, call.function.arguments))
         for call in wire.tool_calls or []
     ]
-    return Message(role, check_content(wire.content or ""), calls, wire.tool_call_id)
+    return PromptMessage(role, check_content(wire.content or ""), calls, wire.tool_call_id)
 
 
 def _read_tool(declared: _Declaration) -> Tool:
@@ -102,7 +103,7 @@ def error(problem: ApiProblem) -> dict[str, Any]:
     return {"error": {"message": problem.message, "type": kind, "param": None, "code": problem.code}}
 
 
-DONE = b"data: [DONE]\n\n"
+DONE = server_sent_events.event(b"[DONE]")
 
 
 def document(envelope: AnswerHead, response: CompletionResponse) -> dict[str, Any]:

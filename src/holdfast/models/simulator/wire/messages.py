@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.models.messages import CompletionResponse, Content, Message, Part, Role, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, Content, Part, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator.measures import pieces
 from holdfast.models.simulator.wire.api import (
     AnswerHead,
@@ -71,7 +71,7 @@ def _convert(raw: bytes, kind: type[T]) -> T:
 
 
 def _asked(request: _Counted, *, stream: bool) -> ModelRequest:
-    system = [Message(Role.SYSTEM, check_content(request.system))] if request.system else []
+    system = [PromptMessage(PromptRole.SYSTEM, check_content(request.system))] if request.system else []
     none = request.tool_choice is not None and request.tool_choice.get("type") == "none"
     offered = [] if none else request.tools or []
     return ModelRequest(
@@ -82,25 +82,25 @@ def _asked(request: _Counted, *, stream: bool) -> ModelRequest:
     )
 
 
-def _read_messages(wire: _Message) -> list[Message]:
-    role, content = Role(wire.role), check_content(wire.content)
+def _read_messages(wire: _Message) -> list[PromptMessage]:
+    role, content = PromptRole(wire.role), check_content(wire.content)
     if isinstance(content, str):
-        return [Message(role, content)]
+        return [PromptMessage(role, content)]
     results = [_read_result(part) for part in content if part["type"] == "tool_result"]
     calls = [_read_call(part) for part in content if part["type"] == "tool_use"]
     rest = [part for part in content if part["type"] not in {"tool_result", "tool_use", *THOUGHTS}]
     if calls or rest or not results:
-        return [*results, Message(role, rest, calls)]
+        return [*results, PromptMessage(role, rest, calls)]
     return results
 
 
-def _read_result(part: Part) -> Message:
+def _read_result(part: Part) -> PromptMessage:
     content: Content = part.get("content") or ""
     if not isinstance(part.get("tool_use_id"), str) or not isinstance(content, str | list):
         raise InvalidInput("a tool_result has no tool_use_id, or content that is neither text nor blocks")
     if isinstance(content, list) and not all(isinstance(block, dict) for block in content):
         raise InvalidInput("the content of a tool_result has a block that is not an object")
-    return Message(Role.TOOL, check_content(content), tool_call_id=part["tool_use_id"])
+    return PromptMessage(PromptRole.TOOL, check_content(content), tool_call_id=part["tool_use_id"])
 
 
 def _read_call(part: Part) -> ToolCall:

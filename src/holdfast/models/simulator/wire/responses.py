@@ -12,7 +12,7 @@ import msgspec
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
-from holdfast.models.messages import CompletionResponse, Message, Part, Role, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, Part, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator.measures import pieces
 from holdfast.models.simulator.wire.api import (
     AnswerHead,
@@ -64,7 +64,7 @@ def read(raw: bytes) -> ModelRequest:
     except msgspec.ValidationError as error:
         raise InvalidInput(str(error)) from None
     _refuse_what_needs_keeping(request)
-    system = [Message(Role.SYSTEM, request.instructions)] if request.instructions else []
+    system = [PromptMessage(PromptRole.SYSTEM, request.instructions)] if request.instructions else []
     items = [_Item(role="user", content=request.input)] if isinstance(request.input, str) else request.input
     offered = [] if request.tool_choice == "none" else request.tools or []
     return ModelRequest(
@@ -84,15 +84,15 @@ def _refuse_what_needs_keeping(request: _Request) -> None:
             )
 
 
-def _read_message(item: _Item) -> Message:
+def _read_message(item: _Item) -> PromptMessage:
     match item:
         case _Item(type="message", role=str(role), content=content) if content is not None:
-            return Message(Role.SYSTEM if role == "developer" else Role(role), check_content(content))
+            return PromptMessage(PromptRole.SYSTEM if role == "developer" else PromptRole(role), check_content(content))
         case _Item(type="function_call", call_id=str(call_id), name=str(name)):
             call = ToolCall(call_id, name, arguments(call_id, item.arguments or ""))
-            return Message(Role.ASSISTANT, "", [call])
+            return PromptMessage(PromptRole.ASSISTANT, "", [call])
         case _Item(type="function_call_output", call_id=str(call_id), output=output) if output is not None:
-            return Message(Role.TOOL, check_content(output), tool_call_id=call_id)
+            return PromptMessage(PromptRole.TOOL, check_content(output), tool_call_id=call_id)
         case _Item(type="message" | "function_call" | "function_call_output"):
             raise InvalidInput(f"an item of type {item.type!r} lacks what such an item has")
     raise InvalidInput(f"an item of type {item.type!r:.80} is not supported")
