@@ -23,6 +23,8 @@ from holdfast.http.answers import problem_answer
 from holdfast.prove import leash
 from holdfast.prove.evidence import Evidence
 
+LONG = 4 * 1024 * 1024
+MEMORY = 256 * 1024 * 1024
 IN_LINES = [text for text in TELLING if "\n" not in text]
 IN_SEVERAL = [text for text in TELLING if "\n" in text]
 
@@ -152,3 +154,19 @@ def test_a_hostile_line_of_megabytes_comes_to_its_end(tmp_path: Path) -> None:
     redact_file(path)
     assert is_hidden(path.read_text())
     assert path.read_text().endswith("\nnext\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux limits what a process may map")
+def test_a_long_secret_needs_little_memory(tmp_path: Path) -> None:
+    """Lines that are one secret from end to end, in a Python that may not have much more memory than such a line."""
+    path = tmp_path / "some.log"
+    with path.open("w") as log:
+        for value in ('"' + "a" * LONG, '"' + "\\" * LONG, '"' + "'" * LONG, "a)" * (LONG // 2), " " * LONG):
+            log.write(f"password={value}\n")
+        log.write(f"-----BEGIN PRIVATE KEY-----{'-' * LONG}\n")
+    limited = (
+        f"import resource, runpy; resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}));"
+        f"runpy.run_path({leash.REDACTOR!r})['redact_file']({str(path)!r})"
+    )
+    subprocess.run([sys.executable, "-I", "-S", "-c", limited], timeout=120, check=True)
+    assert path.read_text().count("***") == 5

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 HIDDEN = "***"
-LONGEST_LINE = 16 * 1024 * 1024
+LONGEST_LINE = 8 * 1024 * 1024
 """Characters of a file's line that are kept; what is longer is cut, and says so."""
 SLACK = 4096
 """Characters that are left out before such a cut: there may be half a secret in them."""
@@ -27,8 +27,8 @@ _NAMES = (
     r"|(?:client|secret|auth|refresh|id)[-_]key"
 )
 _OURS = r"hf_[a-z0-9]{10}_\*\*\*"
-_QUOTED = r"""(?:[bru]{0,2}(?P<quote>\\{0,3}["'])(?:(?!(?<!\\)(?P=quote))[\s\S])*(?P=quote)?)"""
-_BARE = r"""[)\]}]*[^\s,;&"')\]}]+(?:[)\]}]+[^\s,;&"')\]}]+)*"""
+_QUOTED = r"""(?:[bru]{0,2}(?P<quote>\\{0,3}["'])(?:[^"'\\]++|(?!(?<!\\)(?P=quote))[\s\S])*+(?P=quote)?)"""
+_BARE = r"""[)\]}]*[^\s,;&"')\]}]++(?:[)\]}]++[^\s,;&"')\]}]++)*+"""
 _SCHEME = r"(?:(?:bearer|basic|digest|token)\s+)?"
 _LIKELY = r"(?=\S{0,100}\d|\S{20})"
 _PROSE = r"(?-i:[a-z]{1,14}[.,;:)]?(?:\s|\Z))"
@@ -55,7 +55,7 @@ def _without_password(address: re.Match[str]) -> str:
 
 _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (
-        re.compile(_KEY_BEGINS.pattern + r"(?:(?!-----END)[\s\S])*(?:-----END[A-Z0-9 ]{0,60}-----)?"),
+        re.compile(_KEY_BEGINS.pattern + r"(?:[^-]++|(?!-----END)-)*+(?:-----END[A-Z0-9 ]{0,60}-----)?"),
         rf"\1PRIVATE KEY {HIDDEN}",
     ),
     (re.compile(r"""://[^\s"<>]+"""), _without_password),
