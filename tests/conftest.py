@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.support import not_run
 from tests.support.postgres import Server, in_memory, running_server
-from tests.support.sqlite import make_store
 
 from holdfast.store import Store, open_store
 
@@ -67,6 +66,6 @@ def empty_url(request: pytest.FixtureRequest, sqlite_url: str) -> str:
 @pytest.fixture
 async def store(store_url: str) -> AsyncIterator[Store]:
     """A new, open store on each engine in turn."""
-    opened = await open_store(make_store(store_url) if store_url.startswith("sqlite") else store_url)
+    opened = await open_store(store_url)
     yield opened
     await opened.close()

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.support.sqlite import make_store
 
 from holdfast.store import Store, open_store
 
@@ -11,6 +10,6 @@ from holdfast.store import Store, open_store
 @pytest.fixture
 async def store(sqlite_url: str) -> AsyncIterator[Store]:
     """A new, open store."""
-    opened = await open_store(make_store(sqlite_url))
+    opened = await open_store(sqlite_url)
     yield opened
     await opened.close()

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -185,13 +185,6 @@ class Conducted:
 async def tell(turn: Turn) -> AsyncIterator[str]:
     """A handler that says what it has heard."""
     yield " | ".join([f"{said.role}:{said.text}" for said in turn.history] + [turn.text])
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(SECONDS):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 class _Server(uvicorn.Server):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import httpx2
 from starlette.applications import Starlette
-from tests.a2a.harness import SECONDS, Client, Gate, message, running, tell, until, words
+from tests.a2a.harness import SECONDS, Client, Gate, message, running, tell, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import A2AServer
 from holdfast.core import types
@@ -139,7 +140,7 @@ async def test_a_request_cancelled_at_any_moment_leaves_no_task_without_its_turn
         ends = [(await store.newest(session.session_id, limit=1)) for session in sessions if session.head_seq]
         return {end.value()["state"] for [end] in ends} == {"completed"}
 
-    await until(all_completed)
+    await eventually(all_completed)
     await server.stop(SECONDS)
 
 
@@ -188,7 +189,7 @@ async def test_cancel_ends_the_task_and_stops_the_work(store: Store) -> None:
         async def stopped() -> bool:
             return gate.interrupted == ["one"]
 
-        await until(stopped)
+        await eventually(stopped)
         again = await client.call("CancelTask", {"id": task["id"]}, "1.0")
         assert again["error"]["code"] == -32002
         gate.let(1)

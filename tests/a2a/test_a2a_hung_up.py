@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.a2a.harness import Client, running, tell
 from tests.gateway.process import PATIENCE
-from tests.gateway.test_readers_gone import Held, until
+from tests.gateway.test_readers_gone import Held
+from tests.support.eventually import eventually
 
 from holdfast.store import Store
 from holdfast.store.lanes.readers import THREADS
@@ -29,7 +30,7 @@ async def reads_held(store: Store) -> AsyncIterator[None]:
     holding = Held()
     readers = [store.for_tenant(f"holder{n}").sessions.workers for n in range(len(HELD))]
     tasks = [asyncio.ensure_future(each.read(holding, length)) for each, length in zip(readers, HELD, strict=True)]
-    await until(lambda: holding.begun == len(HELD))
+    await eventually(lambda: holding.begun == len(HELD))
     try:
         yield
     finally:
@@ -54,10 +55,10 @@ async def test_a_read_whose_client_has_gone_is_ended(store: Store, method: str) 
         await client.send("hello")
         async with reads_held(store):
             asking = [ask(client, method, *READS[method]) for _ in range(5)]
-            await until(lambda: readers.waiting >= 5)
+            await eventually(lambda: readers.waiting >= 5)
             for each in asking[1:]:
                 each.close()
-            await until(lambda: readers.waiting <= 1)
+            await eventually(lambda: readers.waiting <= 1)
         with asking[0] as patient:
             answer = b""
             while b'"jsonrpc"' not in answer:

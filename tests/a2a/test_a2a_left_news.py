@@ -1,4 +1,5 @@
 """News that nobody was about to post: a place that was kept too late, a row that lost its box, a post that was taken
+from tests.support.eventually import eventually
 from a server that lives. Each is posted in the end, whatever came between."""
 
 import asyncio
@@ -8,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import SECONDS, Conducted, tell, until
+from tests.a2a.harness import SECONDS, Conducted, tell
 from tests.a2a.test_a2a_outbox import emptied, recorded, states
 from tests.a2a.webhooks import Hook, listening
+from tests.support.eventually import eventually
 
 from holdfast.a2a.handler import Handler, InputRequired
 from holdfast.a2a.protocol.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
@@ -78,7 +80,7 @@ async def test_a_task_that_ended_elsewhere_before_its_place_was_kept(
         async def rests() -> bool:
             return not (await store.tasks.get(begun.task.task_id)).state.running
 
-        await until(rests)
+        await eventually(rests)
         raise OutcomeUnknown("the answer to the commit was lost")
 
     monkeypatch.setattr(Tasks, "begin", answer_lost)

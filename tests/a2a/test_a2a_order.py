@@ -2,7 +2,8 @@
 
 import asyncio
 
-from tests.a2a.harness import Client, Gate, running, tell, until, words
+from tests.a2a.harness import Client, Gate, running, tell, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import Turn
 from holdfast.core import NewEvent, types
@@ -107,7 +108,7 @@ async def test_a_lost_lease_stops_the_work(store: Store) -> None:
         async def stopped() -> bool:
             return gate.interrupted == ["one"]
 
-        await until(stopped)
+        await eventually(stopped)
 
 
 async def test_a_follow_up_by_task_alone_is_in_the_same_conversation(store: Store) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 from tests.a2a import dying_agent
-from tests.a2a.harness import SECONDS, Client, Conducted, agent_process, free_port, running, sending, tell, until
+from tests.a2a.harness import SECONDS, Client, Conducted, agent_process, free_port, running, sending, tell
 from tests.a2a.webhooks import Hook, listening
+from tests.support.eventually import eventually
 
 from holdfast.a2a.push.push import MOST_TAKEN
 from holdfast.a2a.push.url_guard import UrlGuard
@@ -50,7 +51,7 @@ async def emptied(store: Store) -> None:
     async def is_empty() -> bool:
         return not await store.outbox.waiting()
 
-    await until(is_empty)
+    await eventually(is_empty)
 
 
 async def recorded(store: Store, hook: Hook, owner: str = "dead") -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import SECONDS, Client, Conducted, message, running, sending, until, words
+from tests.a2a.harness import SECONDS, Client, Conducted, message, running, sending, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import DataPart, FilePart, TextPart
 from holdfast.a2a.handler import InputRequired, Output, Rejected, Reply, Status
@@ -127,7 +128,7 @@ async def test_an_answer_that_comes_before_the_turn_is_quite_over_is_waited_for(
         async def accepted() -> bool:
             return (await store.tasks.get(asked["id"])).state is TaskState.SUBMITTED
 
-        await until(accepted)
+        await eventually(accepted)
         agent.put("painted", None)
         may_go.set()
         done = (await answering)["task"]

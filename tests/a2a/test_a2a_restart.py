@@ -11,19 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.a2a import stubborn_agent
-from tests.a2a.harness import (
-    SECONDS,
-    Client,
-    Gate,
-    agent_process,
-    free_port,
-    listening,
-    message,
-    running,
-    tell,
-    until,
-    words,
-)
+from tests.a2a.harness import SECONDS, Client, Gate, agent_process, free_port, listening, message, running, tell, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import A2AServer
 from holdfast.core import NewEvent, SystemClock, types
@@ -63,7 +52,7 @@ async def working(data: Path) -> None:
     async def waiting() -> bool:
         return (data / "workspace" / "waiting").exists()
 
-    await until(waiting)
+    await eventually(waiting)
 
 
 async def test_after_a_kill_the_running_task_fails_what_was_queued_runs_and_the_conversation_goes_on(
@@ -99,7 +88,7 @@ async def test_after_a_kill_the_text_that_had_come_is_in_the_task_and_in_the_con
             with closing(sqlite3.connect(f"file:{tmp_path}/holdfast.db?mode=ro", uri=True)) as store:
                 return bool(store.execute("SELECT text FROM task_texts").fetchone() == (b"half an answer",))
 
-        await until(is_kept)
+        await eventually(is_kept)
         child.kill()
         await child.wait()
     async with process(tmp_path, port):
@@ -169,7 +158,7 @@ async def test_orphans_of_every_tenant_are_run(store: Store, tmp_path: Path) -> 
         async def completed() -> bool:
             return (await other.tasks.get("t1")).state.value == "completed"
 
-        await until(completed)
+        await eventually(completed)
 
 
 async def test_stop_gives_running_turns_their_grace_and_takes_no_new_ones(store: Store, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.a2a.harness import Conducted, running, sending, until, words
+from tests.a2a.harness import Conducted, running, sending, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a.handler import InputRequired
 from holdfast.a2a.protocol.wire import Message, Role, TextPart
@@ -46,7 +47,7 @@ async def end_of(store: Store) -> TaskState:
     async def ended() -> bool:
         return (await state(store)).terminal
 
-    await until(ended)
+    await eventually(ended)
     return await state(store)
 
 
@@ -165,7 +166,7 @@ async def test_the_session_is_held_while_a_turn_waits_to_be_begun_again(
         async def counted() -> bool:
             return records.tries(await store.tasks.get("t")) == 1
 
-        await until(counted)
+        await eventually(counted)
         while not agent.turns:
             with pytest.raises(LeaseHeld):
                 await store.leases.acquire("s", "another", 1)
@@ -217,7 +218,7 @@ async def test_the_tries_of_one_turn_do_not_count_for_the_next(store: Store, tmp
         async def asks() -> bool:
             return (await state(store)) is TaskState.INPUT_REQUIRED
 
-        await until(asks)
+        await eventually(asks)
         assert records.tries(await store.tasks.get("t")) == 3
         going_on = sending("go on", message_id="m2", taskId="t") | {"configuration": {"returnImmediately": True}}
         await client.call("SendMessage", going_on, "1.0")
@@ -225,7 +226,7 @@ async def test_the_tries_of_one_turn_do_not_count_for_the_next(store: Store, tmp
         async def is_at_work() -> bool:
             return len(agent.turns) == 2
 
-        await until(is_at_work)
+        await eventually(is_at_work)
         assert records.tries(await store.tasks.get("t")) == 0
         agent.put("answered", None)
         assert await end_of(store) is TaskState.COMPLETED

@@ -15,7 +15,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.a2a.harness import SECONDS, Client, Gate, message, sending, tell, until, words
+from tests.a2a.harness import SECONDS, Client, Gate, message, sending, tell, words
+from tests.support.eventually import eventually
 
 import holdfast.a2a
 from holdfast.a2a import A2AServer, Turn, serve
@@ -63,7 +64,7 @@ async def process(code: str, folder: Path) -> AsyncIterator[tuple[asyncio.subpro
                 except (OSError, ValueError, httpx2.TransportError):
                     return False
 
-            await until(answers)
+            await eventually(answers)
             yield child, client
     finally:
         if child.returncode is None:

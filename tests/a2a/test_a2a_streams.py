@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.a2a.harness import Client, Conducted, Gate, Stream, running, sending, until, words
+from tests.a2a.harness import Client, Conducted, Gate, Stream, running, sending, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a.handler import Status
 from holdfast.a2a.protocol.wire import Artifact, Message, TextPart
@@ -104,7 +105,7 @@ async def test_who_subscribes_again_misses_nothing(store: Store, version: str | 
             while "two" not in str(await stream.next()):
                 pass
         agent.put("three ")  # while nobody is there
-        await until(lambda: _says(client, task["id"]))
+        await eventually(lambda: _says(client, task["id"]))
         async with client.stream(method, {"id": task["id"]}, version) as again:
             now = await again.next()
             agent.put("four", None)

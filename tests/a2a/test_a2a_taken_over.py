@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.a2a.harness import SECONDS, Client, Conducted, Gate, message, running, until, words
+from tests.a2a.harness import SECONDS, Client, Conducted, Gate, message, running, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import Artifact, FilePart, InputRequired, Turn
 from holdfast.a2a.handler import Output
@@ -45,7 +46,7 @@ async def stopped(gate: Gate | Conducted, text: str) -> None:
     async def was() -> bool:
         return text in gate.interrupted
 
-    await until(was)
+    await eventually(was)
 
 
 async def settled(client: Client) -> None:
@@ -61,7 +62,7 @@ async def test_a_question_that_another_asked_stays_open_and_is_answered(store: S
         async def begun() -> bool:
             return len(agent.turns) == 1
 
-        await until(begun)
+        await eventually(begun)
         lease = await taken_over(store, task_id)
         asked = await store.tasks.update(
             await store.tasks.get(task_id), TaskState.INPUT_REQUIRED, ASKED, lease=lease, owned_by="other"
@@ -92,7 +93,7 @@ async def test_a_queued_turn_that_another_ran_is_not_run_again(store: Store, tmp
         async def again() -> bool:
             return [turn.text for turn in gate.turns if turn.text == "one"] == ["one", "one"]
 
-        await until(again)
+        await eventually(again)
         await client.send("three", message_id="three")
         assert await store.tasks.get(queued) == asked
     assert "two" not in [turn.text for turn in gate.turns]
@@ -166,7 +167,7 @@ async def test_what_an_older_turn_remembers_never_replaces_what_a_newer_one_does
         async def begun() -> bool:
             return (await store.tasks.get(task_id)).state is TaskState.WORKING
 
-        await until(begun)
+        await eventually(begun)
         newer = store.under(await taken_over(store, task_id))
         await newer.memories.put("agent:main", "colour", "green")
         usurped.set()
@@ -174,7 +175,7 @@ async def test_what_an_older_turn_remembers_never_replaces_what_a_newer_one_does
         async def heard() -> bool:
             return len(refused) == 4
 
-        await until(heard)
+        await eventually(heard)
     assert (await store.memories.get("agent:main", "colour")).value() == "green"
     assert (await store.usage.session(SESSION)).calls == 0
     assert await store.attachments.of_session(SESSION) == []

@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.a2a.harness import Client, Conducted, Gate, Stream, message, running, sending, until, words
+from tests.a2a.harness import Client, Conducted, Gate, Stream, message, running, sending, words
+from tests.support.eventually import eventually
 
 from holdfast.a2a import InputRequired, Reply, Status
 from holdfast.core import Task, TaskState, types
@@ -126,7 +127,7 @@ async def test_a_message_to_a_running_task_is_answered_with_that_task(store: Sto
         async def waits() -> bool:
             return (await store.tasks.get(task_id)).document.get("waiting") == 2
 
-        await until(waits)
+        await eventually(waits)
         again = asyncio.create_task(say(client, version, "two", "two", taskId=task_id))
         gate.let(3)
         tasks = await asyncio.gather(first, *more, again)
@@ -202,7 +203,7 @@ async def test_what_would_end_the_task_does_not_if_more_was_sent_already(
         async def begun() -> bool:
             return bool(agent.turns)
 
-        await until(begun)
+        await eventually(begun)
         await client.send("in blue", None, "m2", wait=False, taskId=agent.turns[0].task_id)
         agent.put(output, "painted", None)
         task = await first

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import Client, Conducted, running, sending, until, words
+from tests.a2a.harness import Client, Conducted, running, sending, words
+from tests.support.eventually import eventually
 
 from holdfast.core import types
 from holdfast.store import Store, open_store
@@ -41,7 +42,7 @@ async def kept(store: Store, task_id: str, text: str) -> None:
         found = await store.task_texts.get(task_id)
         return found is not None and found.text == text
 
-    await until(is_kept)
+    await eventually(is_kept)
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
@@ -111,7 +112,7 @@ async def test_it_is_there_after_its_process_died(store_url: str, tmp_path: Path
                     async def begun_again() -> bool:
                         return bool(next_agent.turns)
 
-                    await until(begun_again)
+                    await eventually(begun_again)
                     assert words(await got(after, task_id)) == "one two", "until it says something else"
                     next_agent.put("three", None)
                 ended = await after.ended(task_id)

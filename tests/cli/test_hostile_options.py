@@ -200,10 +200,10 @@ def test_a_closed_stdout_is_no_traceback(ground: Ground, words: list[str]) -> No
 
 
 @pytest.mark.long
-def test_no_value_of_where_ends_in_a_traceback_in_any_command(ground: Ground) -> None:
-    for verb in COMMANDS:
-        for words in ground.calls(verb):
-            call(words)
+@pytest.mark.parametrize("verb", COMMANDS, ids=lambda verb: " ".join(verb.words))
+def test_no_value_of_where_ends_in_a_traceback_in_any_command(ground: Ground, verb: Verb) -> None:
+    for words in ground.calls(verb):
+        call(words)
 
 
 @pytest.mark.long

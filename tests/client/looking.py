@@ -4,8 +4,6 @@ import contextlib
 import json
 import random
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
@@ -41,14 +39,6 @@ def patches(url: str, session_id: str) -> list[dict[str, Any]]:
     with _opener.open(f"{url}/api/sessions/{session_id}/log", timeout=PATIENCE) as answer:
         events = [json.loads(line) for line in answer]
     return [event["payload"]["patch"] for event in events if event["type"] == "holdfast.state_updated"]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until it holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def free_port() -> int:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from tests.client.gate import CutOff, Gate, Seen, let_through, problem
-from tests.client.looking import actions, ask, free_port, numbers, patches, spools, until
+from tests.client.looking import actions, ask, free_port, numbers, patches, spools
 from tests.gateway.process import Running, running
+from tests.support.eventually import wait_until
 
 from holdfast.client import HookAgent, HookAgentBlocking
 from holdfast.client.segments import MARK
@@ -30,7 +31,7 @@ async def test_a_service_that_comes_later_gets_all_of_it(tmp_path: Path) -> None
         for n in range(500):
             await agent.log_action("step", {"n": n})
         await agent.update_goal(goal, "completed")
-        until(lambda: agent.trouble is not None)
+        wait_until(lambda: agent.trouble is not None)
         with running(tmp_path / "data", port=port) as service:
             await agent.flush(30)
             assert (agent.trouble, agent.spooled, agent.refused) == (None, 0, 0)
@@ -167,7 +168,7 @@ async def test_the_next_program_delivers_for_a_dead_one_of_another_session(gatew
             dead.log_action("step", {"n": n})
     assert len(spools(spool)) == 1
     async with HookAgent("alive", url=gateway.url) as agent:
-        until(lambda: spools(spool) != [] and all(path.name.startswith("alive~") for path in spools(spool)))
+        wait_until(lambda: spools(spool) != [] and all(path.name.startswith("alive~") for path in spools(spool)))
         await agent.log_action("step", {"n": 0})
         await agent.flush()
     assert numbers(gateway.url, "dead") == list(range(50))
@@ -186,7 +187,7 @@ async def test_what_a_dead_program_left_comes_before_what_is_new(gateway: Runnin
         await agent.flush()
         gate.decide = lambda _seen: problem(503, "busy")
         await agent.log_action("step", {"n": 4})
-        until(lambda: agent.trouble is not None)
+        wait_until(lambda: agent.trouble is not None)
     async with HookAgent("lives", url=gate.url) as agent:
         assert agent.resumed is None
         await agent.log_action("step", {"n": 5})
@@ -207,7 +208,7 @@ async def test_a_program_waits_for_the_one_that_is_delivering_its_leftovers(gate
 
     gate.decide = hold
     async with HookAgent("other", url=gate.url, timeout=20) as other:
-        until(lambda: any(seen.path.startswith("/api/actions/mine") for seen in gate.seen))
+        wait_until(lambda: any(seen.path.startswith("/api/actions/mine") for seen in gate.seen))
         mine = HookAgent("mine", url=gate.url, timeout=20)
         await mine.log_action("step", {"n": 1})
         await asyncio.sleep(0.2)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.client.gate import Gate, Seen, let_through
-from tests.client.looking import actions, ask, numbers, spools, until
+from tests.client.looking import actions, ask, numbers, spools
 from tests.gateway.process import Running
+from tests.support.eventually import wait_until
 
 from holdfast.client import HookAgent, NotDelivered, ServiceAway, SpoolUnavailable, leftovers
 from holdfast.core.errors import InvalidInput, InvalidJson, NotFound, TooLarge
@@ -233,7 +234,7 @@ async def test_reporting_does_not_wait_for_a_service_that_hangs(gate: Gate) -> N
             assert agent.spooled == 100
     held.set()
     gate.decide = let_through
-    until(lambda: leftovers.find(agent.spool) != [])  # the last attempt has ended, too
+    wait_until(lambda: leftovers.find(agent.spool) != [])  # the last attempt has ended, too
     async with HookAgent("hangs", url=gate.url) as again:
         assert again.resumed is not None
     assert numbers(gate.url, "hangs") == list(range(100))

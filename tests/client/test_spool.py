@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from tests.client.gate import Gate, let_through, problem
-from tests.client.looking import numbers, spools, until
+from tests.client.looking import numbers, spools
 from tests.gateway.process import Running
 from tests.support.disks import fill, small_disk
+from tests.support.eventually import wait_until
 
 from holdfast.client import EntriesRefused, HookAgentBlocking, SpoolFull
 from holdfast.client import spool as module
@@ -227,7 +228,7 @@ def test_after_a_full_disk_it_goes_on_and_frees_its_segments(tmp_path: Path, gat
         gate.decide = let_through
         agent.flush(30)
         assert (numbers(gate.url, "disk"), agent.spooled, agent.refused) == (kept, 0, 0)
-        until(lambda: os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize > 3_500_000)
+        wait_until(lambda: os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize > 3_500_000)
         agent.log_action("step", {"n": 100, "text": "x" * 100_000})
         agent.flush(30)
         assert numbers(gate.url, "disk") == [*kept, 100]
@@ -271,7 +272,7 @@ def test_what_waits_for_a_service_that_is_away_is_on_the_disk_itself(
     with HookAgentBlocking("away", url=NOWHERE) as agent:
         agent.log_action("step")
         (folder,) = spools(spool)
-        until(lambda: {str(folder), str(folder / "00000001.jsonl")} <= set(synced))
+        wait_until(lambda: {str(folder), str(folder / "00000001.jsonl")} <= set(synced))
     grown = Spool.create(spool, "grown~1")
     for size in (3, 2):
         for _ in range(size):
@@ -287,7 +288,7 @@ def test_files_that_somebody_removed_are_missed_aloud(gate: Gate, spool: Path) -
     gate.decide = lambda _seen: problem(503, "busy")
     with HookAgentBlocking("robbed", url=gate.url) as agent:
         agent.log_action("step")
-        until(lambda: agent.trouble is not None)
+        wait_until(lambda: agent.trouble is not None)
         for path in spool.rglob("*.jsonl"):
             path.unlink()
         with pytest.raises(EntriesRefused) as said:
@@ -319,7 +320,7 @@ def test_an_empty_spool_of_a_dead_program_is_cleared_away(gateway: Running, spoo
         made.forget()
     (spool / "unrelated").mkdir()
     with HookAgentBlocking("clears", url=gateway.url):
-        until(lambda: len(spools(spool)) == 2)
+        wait_until(lambda: len(spools(spool)) == 2)
     assert [path.name for path in spools(spool)] == ["unrelated"]
 
 
@@ -391,6 +392,6 @@ def test_actions_and_refusals_share_the_bound(gate: Gate, spool: Path) -> None:
     with HookAgentBlocking("gone", url=gate.url, spool_bytes=20_000) as agent, pytest.raises(SpoolFull) as full:
         for n in range(200):
             agent.log_action("step", {"n": n, "text": "x" * 100})
-            until(lambda: agent.spooled == 0)
+            wait_until(lambda: agent.spooled == 0)
     assert "refused.jsonl" in (full.value.hint or "")
     assert (spool / "refused.jsonl").stat().st_size < 22_000

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.client.gate import Answer, Gate, Seen, let_through, problem
-from tests.client.looking import actions, numbers, until
+from tests.client.looking import actions, numbers
 from tests.gateway.process import Running, running
+from tests.support.eventually import wait_until
 
 from holdfast.client import EntriesRefused, HookAgent, HookAgentBlocking, NotDelivered, ServiceRefused
 from holdfast.core.errors import SessionGone
@@ -102,7 +103,7 @@ def test_closing_does_not_ask_before_it_may(gate: Gate) -> None:
     gate.decide = lambda _seen: problem(429, "too_many_requests", Retry_After="60")
     agent = HookAgentBlocking("told-to-wait", url=gate.url)
     agent.log_action("step")
-    until(lambda: agent.trouble is not None)
+    wait_until(lambda: agent.trouble is not None)
     agent.close()
     assert len(gate.seen) == 1
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from tests.support.eventually import eventually
 from tests.support.material import numbered
 
 from holdfast.core import NewEvent
@@ -46,12 +47,6 @@ async def patient(store_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     limit_reads(monkeypatch, 3600)
     async with await open_store(store_url) as opened:
         yield opened
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not true():
-            await asyncio.sleep(0.001)
 
 
 def read(store: Store, run: Callable[[Tx], Any], length: ReadLength = ReadLength.LONG) -> Awaitable[Any]:
@@ -93,7 +88,7 @@ async def every_long_thread_held(store: Store) -> AsyncIterator[Held]:
     """Nobody's reads, of as many tenants as it takes, on all the threads that long reads may have."""
     with held() as holding:
         tasks = [asyncio.ensure_future(read(store.for_tenant(f"holder{n}"), holding)) for n in range(LONG_THREADS)]
-        await until(lambda: holding.begun == LONG_THREADS)
+        await eventually(lambda: holding.begun == LONG_THREADS)
         yield holding
     await asyncio.gather(*tasks)
 
@@ -112,7 +107,7 @@ async def test_what_was_queued_for_those_who_have_gone_is_never_run(store: Store
 
     async with every_long_thread_held(store):
         tasks = [asyncio.ensure_future(read(store, partial(note, n))) for n in range(60)]
-        await until(lambda: waiting(store) == 60)
+        await eventually(lambda: waiting(store) == 60)
         await cancelled(*tasks[1:])
         assert waiting(store) == 1
     await tasks[0]
@@ -135,7 +130,7 @@ async def test_a_read_whose_caller_has_gone_is_ended_and_the_next_one_is_not(pat
     for number in range(12):
         begun = threading.Event()
         task = asyncio.ensure_future(read(store, run))
-        await until(begun.is_set)
+        await eventually(begun.is_set)
         await cancelled(task)
         found = [asyncio.ensure_future(read(store, lambda tx: tx.one("SELECT ?1 + 1", 1))) for _ in range(10)]
         assert await asyncio.gather(*found) == [(2,)] * 10
@@ -157,9 +152,9 @@ async def test_a_read_of_many_statements_is_ended_between_them_once_its_caller_h
             ended.set()
 
     task = asyncio.ensure_future(read(patient, run))
-    await until(lambda: statements > 0)
+    await eventually(lambda: statements > 0)
     await cancelled(task)
-    await until(ended.is_set)
+    await eventually(ended.is_set)
 
 
 async def test_short_reads_are_answered_while_long_ones_have_all_their_threads(store: Store) -> None:
@@ -182,10 +177,8 @@ async def test_short_reads_are_answered_while_long_ones_have_all_their_threads(s
 async def test_a_look_does_not_wait_for_pages_either(store: Store) -> None:
     with held() as holding:
         number = sum(most >= ReadLength.PAGE for most in THREADS)
-        pages = [
-            asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, ReadLength.PAGE)) for n in range(number)
-        ]
-        await until(lambda: holding.begun == number)
+        pages = [asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, ReadLength.PAGE)) for n in range(number)]
+        await eventually(lambda: holding.begun == number)
         async with asyncio.timeout(PATIENCE):
             assert not await store.tokens.any()
     await asyncio.gather(*pages)
@@ -195,7 +188,7 @@ async def test_a_live_feed_goes_on_beside_long_reads(store: Store) -> None:
     async with every_long_thread_held(store):
         feed = store.feed.everything()
         following = asyncio.ensure_future(anext(feed))
-        await until(lambda: bool(store._machinery.hubs.here()._ready.is_set()))
+        await eventually(lambda: bool(store._machinery.hubs.here()._ready.is_set()))
         async with asyncio.timeout(PATIENCE):
             while not following.done():
                 await store.append("s", numbered(0))
@@ -208,11 +201,11 @@ async def test_neither_a_tenant_nor_a_caller_has_all_the_threads(store: Store) -
     mine, other = store.for_tenant("mine"), store.for_tenant("other")
     with held() as holding:
         tasks = [asyncio.ensure_future(as_caller("greedy", mine, holding)) for _ in range(20)]
-        await until(lambda: holding.begun == 1)
+        await eventually(lambda: holding.begun == 1)
         async with asyncio.timeout(PATIENCE):
             await as_caller("modest", mine, lambda tx: None)
         tasks += [asyncio.ensure_future(as_caller("second", mine, holding)) for _ in range(20)]
-        await until(lambda: holding.begun == 2)
+        await eventually(lambda: holding.begun == 2)
         async with asyncio.timeout(PATIENCE):
             await as_caller("modest", other, lambda tx: None)
             await read(other, lambda tx: None)
@@ -228,16 +221,16 @@ async def test_whoever_has_too_many_reads_is_told_so_and_others_are_not(
     mine = store.for_tenant("mine")
     async with every_long_thread_held(store):
         tasks = [asyncio.ensure_future(as_caller("greedy", mine, lambda tx: None)) for _ in range(4)]
-        await until(lambda: waiting(store) == 4)
+        await eventually(lambda: waiting(store) == 4)
         with pytest.raises(Busy) as refusal:
             await as_caller("greedy", mine, lambda tx: None)
         assert refusal.value.details["retry_after"] == 1
         tasks += [asyncio.ensure_future(as_caller("second", mine, lambda tx: None)) for _ in range(2)]
-        await until(lambda: waiting(store) == 6)
+        await eventually(lambda: waiting(store) == 6)
         with pytest.raises(Busy):
             await as_caller("third", mine, lambda tx: None)
         tasks.append(asyncio.ensure_future(as_caller("greedy", store.for_tenant("other"), lambda tx: None)))
-        await until(lambda: waiting(store) == 7)
+        await eventually(lambda: waiting(store) == 7)
         await cancelled(tasks[0])
         tasks[0] = asyncio.ensure_future(as_caller("second", mine, lambda tx: None))
     await asyncio.gather(*tasks)
@@ -263,7 +256,7 @@ async def test_a_store_that_closes_finishes_what_is_queued(store_url: str) -> No
     store = await open_store(store_url)
     with held() as holding:
         tasks = [asyncio.ensure_future(read(store, holding)) for _ in range(10)]
-        await until(lambda: holding.begun > 0)
+        await eventually(lambda: holding.begun > 0)
         closing = asyncio.ensure_future(store.close())
     await asyncio.gather(closing, *tasks)
     assert holding.begun == 10

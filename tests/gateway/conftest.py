@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from tests.gateway.calling import Caller
 from tests.gateway.process import PATIENCE, Running, running
 from tests.gateway.tight import tight
-from tests.support.sqlite import make_store
 
 from holdfast.gateway.app import create_app
 from holdfast.store import Store, open_store
@@ -17,7 +16,7 @@ from holdfast.store import Store, open_store
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with await open_store(make_store(f"sqlite:///{tmp_path}/holdfast.db")) as opened:
+    async with await open_store(f"sqlite:///{tmp_path}/holdfast.db") as opened:
         yield opened
 
 

@@ -4,8 +4,10 @@ import asyncio
 import itertools
 import json
 import signal
+from collections.abc import AsyncIterator
+from collections.abc import Callable
+from collections.abc import Iterator
 import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,7 @@ import psycopg
 import pytest
 from tests.gateway.process import PATIENCE, Running, running
 from tests.support.cluster import Cluster, Node, cluster
+from tests.support.eventually import eventually
 
 from holdfast.core.errors import EngineRefused, HoldfastError, StoreUnavailable
 from holdfast.gateway.operations import timers
@@ -78,11 +81,11 @@ class Load:
     async def more(self, count: int = ENOUGH) -> None:
         """Return once so many more were acknowledged."""
         goal = len(self.acks) + count
-        await until(lambda: _true(len(self.acks) >= goal))
+        await eventually(lambda: _true(len(self.acks) >= goal))
 
     async def more_after_the_promotion(self) -> None:
         """Return once as many were acknowledged of those that were sent after the promotion."""
-        await until(lambda: _true(sum(ack.promoted for ack in self.acks) >= ENOUGH))
+        await eventually(lambda: _true(sum(ack.promoted for ack in self.acks) >= ENOUGH))
 
 
 @asynccontextmanager
@@ -101,12 +104,6 @@ async def loaded(gateways: list[Running]) -> AsyncIterator[Load]:
 
 async def _true(value: bool) -> bool:
     return value
-
-
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await true():
-            await asyncio.sleep(0.05)
 
 
 async def told(gateway: Running, load: Load) -> dict[tuple[str, str], int]:
@@ -199,7 +196,7 @@ async def test_with_an_asynchronous_standby_only_what_had_not_reached_it_is_lost
                 question = f"SELECT flush_lsn >= '{place}'::pg_lsn FROM pg_stat_replication"
                 return bool(await in_thread(primary.sql, question) == [(True,)])
 
-            await until(replicated)
+            await eventually(replicated)
             await in_thread(standby.stop)
             await load.more()
             await in_thread(primary.stop, "immediate")
@@ -210,7 +207,7 @@ async def test_with_an_asynchronous_standby_only_what_had_not_reached_it_is_lost
                 assert answer.status_code == 503, "a standby was read"
                 return "standby" in answer.text
 
-            await until(refused)
+            await eventually(refused)
             await in_thread(standby.promote)
             load.promoted = True
             await load.more_after_the_promotion()
@@ -257,7 +254,7 @@ async def test_a_former_primary_that_comes_back_is_not_followed(servers: Cluster
                 assert answer.status_code == 503, "a former primary was read"
                 return "former primary" in answer.text
 
-            await until(refused)
+            await eventually(refused)
 
 
 @pytest.mark.long
@@ -267,13 +264,13 @@ async def test_connections_to_a_former_primary_are_cut_once_the_new_one_is_seen(
     standby = servers.standby(primary)
     async with await open_store(hosts(primary, standby)) as store:
         await store.append("s", [NewEvent("n", {"n": 1})])
-        await until(lambda: in_thread(lambda: standby.sql("SELECT count(*) FROM transcript_events") == [(1,)]))
+        await eventually(lambda: in_thread(lambda: standby.sql("SELECT count(*) FROM transcript_events") == [(1,)]))
         await in_thread(standby.promote)
         access = primary.folder / "pg_hba.conf"
         before = access.read_text()
         access.write_text("host all all all reject\n")
         await in_thread(primary.sql, "SELECT pg_reload_conf()")
-        await until(lambda: in_thread(rejects, primary))
+        await eventually(lambda: in_thread(rejects, primary))
         await in_thread(store.engine.figures)  # the first time it asks, it connects
         await asyncio.gather(*(store.append(f"s{n}", [NewEvent("n", {})]) for n in range(8)))
         assert await store.sessions.list()
@@ -286,7 +283,7 @@ async def test_connections_to_a_former_primary_are_cut_once_the_new_one_is_seen(
             except psycopg.OperationalError:
                 return False
 
-        await until(admitted)
+        await eventually(admitted)
         assert standby.sql("SELECT count(*) FROM transcript_events") == [(9,)]
 
 

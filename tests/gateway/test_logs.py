@@ -14,6 +14,7 @@ import pytest
 from tests.gateway.process import PATIENCE, command, environment, running
 from tests.gateway.test_problems import check
 from tests.support.disks import small_disk
+from tests.support.eventually import wait_until
 
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.operations.logs import LONGEST, Logs, LogWriter, Plain, line_of, shortened, writing
@@ -141,20 +142,11 @@ def test_a_log_that_cannot_be_written_stops_nobody_and_goes_on_when_it_can(
     folder.write_text("a file where the folder should be")
     with writing(folder, Logs()) as writer:
         logger.info("lost")
-        wait_for(lambda: writer.dropped == 2)  # the line itself, and the one that says so
+        wait_until(lambda: writer.dropped == 2)  # the line itself, and the one that says so
         folder.unlink()
         logger.info("kept")
     assert [line["message"] for line in lines_in(folder)] == ["kept", "2 lines of the log could not be written"]
     assert len([each for each in caplog.messages if "goes on without" in each]) == 1
-
-
-def wait_for(condition: Any) -> None:
-    turn = threading.Event()
-    for _ in range(int(PATIENCE / 0.01)):
-        if condition():
-            return
-        turn.wait(0.01)
-    raise AssertionError("it did not come about")
 
 
 def test_too_many_lines_are_dropped_and_not_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +237,7 @@ def test_by_default_what_failed_has_a_line_and_what_went_well_has_none(tmp_path:
         assert client.post("/api/actions/s", json={"type": "note"}).status_code == 201
         assert client.get(path, params={"token": SECRET}).status_code == 404
         assert client.get("/api/sessions/none").status_code == 404
-        wait_for(lambda: len(client.get("/api/logs").json()["lines"]) >= 3)
+        wait_until(lambda: len(client.get("/api/logs").json()["lines"]) >= 3)
         lines = client.get("/api/logs").json()["lines"]
         for _ in range(200):
             client.get("/nothing/flood")
@@ -279,7 +271,7 @@ def test_a_gateway_whose_log_has_no_room_serves_on(tmp_path: Path) -> None:
             assert client.post("/api/actions/s", json={"type": "note"}).json()["seq"] == number
         (disk / "ballast").unlink()
         client.get("/health")
-        wait_for(lambda: "could not be written" in (folder / "gateway.log").read_text())
+        wait_until(lambda: "could not be written" in (folder / "gateway.log").read_text())
         page = client.get("/api/logs", params={"cursor": before["cursor"], "limit": 1_000}).json()
         assert page["lines"]
         assert all("unreadable" not in line for line in page["lines"])
@@ -329,7 +321,7 @@ def test_stdout_that_is_closed_is_said_once_and_counted(tmp_path: Path) -> None:
     process.stdout.close()
     with httpx2.Client(base_url=address, trust_env=False, timeout=PATIENCE) as http:
         http.get("/nothing")
-        wait_for(lambda: "holdfast_log_lines_dropped_total 0.0" not in http.get("/metrics").text)
+        wait_until(lambda: "holdfast_log_lines_dropped_total 0.0" not in http.get("/metrics").text)
         http.get("/nothing")
     process.terminate()
     process.stdout = None

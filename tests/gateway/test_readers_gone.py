@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from tests.gateway.holders import bearer
 from tests.gateway.process import PATIENCE, served
+from tests.support.eventually import eventually
 
 from holdfast.core import NewEvent
 from holdfast.gateway.access.authority import TokenHolders
@@ -26,13 +27,6 @@ from holdfast.store.text.search import HitPage, Search
 
 LONG_THREADS = THREADS.count(ReadLength.LONG)
 ATTACKS = 60
-
-
-async def until(true: object) -> None:
-    assert callable(true)
-    async with asyncio.timeout(PATIENCE):
-        while not true():
-            await asyncio.sleep(0.001)
 
 
 @pytest.fixture
@@ -67,7 +61,7 @@ async def long_threads_held(store: Store) -> AsyncIterator[None]:
         asyncio.ensure_future(store.for_tenant(f"holder{n}").sessions.workers.read(holding))
         for n in range(LONG_THREADS)
     ]
-    await until(lambda: holding.begun == LONG_THREADS)
+    await eventually(lambda: holding.begun == LONG_THREADS)
     try:
         yield
     finally:
@@ -118,7 +112,7 @@ async def test_abandoned_searches_are_not_made_and_others_do_not_wait(
                     asking.append(await asyncio.to_thread(ask, url, "/api/query/search?q=needle", hostile))
                     if behind:
                         asking[-1].sendall(behind)
-                await until(lambda: readers.waiting == ATTACKS)
+                await eventually(lambda: readers.waiting == ATTACKS)
                 async with asyncio.timeout(PATIENCE):
                     answer = await client.post("/api/actions/mine", json={"type": "t"}, headers=bearer(other))
                     assert answer.status_code == 201
@@ -127,7 +121,7 @@ async def test_abandoned_searches_are_not_made_and_others_do_not_wait(
                     assert resumed.status_code == 200
                 for connection in asking:
                     connection.close()
-                await until(lambda: readers.waiting == 0)
+                await eventually(lambda: readers.waiting == 0)
             found = await client.get("/api/query/search?q=needle", headers=bearer(hostile))
             assert len(found.json()["hits"]) == 1
             assert made == ["hostile"], f"{len(made) - 1} searches were made for nobody"
@@ -139,22 +133,22 @@ async def test_a_read_that_many_wait_for_ends_with_the_last_of_them(store: Store
     readers = store._machinery.readers
     async with serving(store, gateway) as url, long_threads_held(store):
         first, second = [await asyncio.to_thread(ask, url, "/api/query/recent", "") for _ in range(2)]
-        await until(lambda: gateway.counts.under_way == 2)
-        await until(lambda: readers.waiting >= 1)
+        await eventually(lambda: gateway.counts.under_way == 2)
+        await eventually(lambda: readers.waiting >= 1)
         first.close()
-        await until(lambda: gateway.counts.under_way == 1)
+        await eventually(lambda: gateway.counts.under_way == 1)
         assert readers.waiting == 1
         second.close()
-        await until(lambda: gateway.counts.under_way == readers.waiting == 0)
+        await eventually(lambda: gateway.counts.under_way == readers.waiting == 0)
 
 
 async def test_a_body_behind_a_read_does_not_hide_that_its_client_has_gone(store: Store) -> None:
     gateway = Gateway(store)
     async with serving(store, gateway) as url, long_threads_held(store):
         asking = await asyncio.to_thread(ask, url, "/api/query/search?q=needle", "", b"x" * 1_000_000)
-        await until(lambda: store._machinery.readers.waiting == 1)
+        await eventually(lambda: store._machinery.readers.waiting == 1)
         asking.close()
-        await until(lambda: store._machinery.readers.waiting == 0)
+        await eventually(lambda: store._machinery.readers.waiting == 0)
 
 
 async def test_an_export_that_nobody_takes_reads_no_more(store: Store) -> None:
@@ -162,10 +156,10 @@ async def test_an_export_that_nobody_takes_reads_no_more(store: Store) -> None:
     gateway = Gateway(store)
     async with serving(store, gateway) as url, long_threads_held(store):
         asking = await asyncio.to_thread(ask, url, "/api/export?session=s", "")
-        await until(lambda: any(thread.name == "holdfast-export" for thread in threading.enumerate()))
-        await until(lambda: store._machinery.readers.waiting == 1)
+        await eventually(lambda: any(thread.name == "holdfast-export" for thread in threading.enumerate()))
+        await eventually(lambda: store._machinery.readers.waiting == 1)
         asking.close()
-        await until(lambda: store._machinery.readers.waiting == 0)
+        await eventually(lambda: store._machinery.readers.waiting == 0)
 
 
 async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
@@ -180,12 +174,12 @@ async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
             host, port = url.removeprefix("http://").split(":")
             with socket.create_connection((host, int(port)), timeout=PATIENCE) as asking:
                 asking.sendall(head.encode() + body)
-                await until(lambda: readers.waiting == 1)
+                await eventually(lambda: readers.waiting == 1)
             async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
                 for _ in range(5):
                     assert (await client.get("/health")).status_code == 200
             assert readers.waiting == 1
-        await until(lambda: gateway.counts.under_way == 0)
+        await eventually(lambda: gateway.counts.under_way == 0)
     assert len(await store.read("copy")) == 2
 
 
@@ -200,12 +194,12 @@ async def test_a_caller_with_too_many_reads_is_told_when_to_come_back(
     async with serving(store, gateway) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as client:
         async with long_threads_held(store):
             asking = [await asyncio.to_thread(ask, url, search, hostile) for _ in range(3)]
-            await until(lambda: store._machinery.readers.waiting == 3)
+            await eventually(lambda: store._machinery.readers.waiting == 3)
             refused = await client.get(search, headers=bearer(hostile))
             assert (refused.status_code, refused.json()["code"]) == (503, "busy")
             assert int(refused.headers["retry-after"]) >= 1
             waits = asyncio.create_task(client.get(search, headers=bearer(other), timeout=PATIENCE))
-            await until(lambda: store._machinery.readers.waiting == 4)
+            await eventually(lambda: store._machinery.readers.waiting == 4)
         assert (await waits).status_code == 200
         for connection in asking:
             connection.close()

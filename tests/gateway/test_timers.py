@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
+from tests.support.eventually import eventually, wait_until
 
 from holdfast.core.errors import InvalidInput, NotFound, StoreUnavailable
 from holdfast.gateway.operations import timers
@@ -42,12 +43,6 @@ async def going(
         yield {timer.name: timer for timer in made}
 
 
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 def backups_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
@@ -69,7 +64,7 @@ async def test_a_backup_is_made_and_checked_and_only_the_newest_are_kept(
     async with await open_store(store_url) as store:
         await fill(store, "a", "b")
         async with going(options, store, store_url, tmp_path) as found:
-            await until(lambda: not backups.path_at(3).exists())
+            await eventually(lambda: not backups.path_at(3).exists())
             assert (found["backup"].failures, found["backup"].failure) == (0, None)
             assert found["backup"].last_success is not None
     kept = backups_in(folder)
@@ -88,7 +83,7 @@ async def test_retention_is_applied_to_every_tenant_and_never_to_what_is_held(st
             await each.sessions.hold("held", True)
         options = Timers(Policy(max_sessions=2), retention_every_ms=QUICK)
         async with going(options, store, store_url, tmp_path) as found:
-            await until(lambda: found["retention"].last_success is not None)
+            await eventually(lambda: found["retention"].last_success is not None)
         for each in (store, other):
             assert {row.session_id for row in (await each.sessions.list()).sessions} == {"held", "new"}
             assert [gone.reason for gone in (await each.archives.list())] == ["retention: count"]
@@ -102,7 +97,7 @@ async def test_archives_are_purged_for_every_tenant_when_they_are_old_enough(sto
             await each.deletion.delete("gone")
         keeping = Timers(purge_after_ms=DAY, retention_every_ms=QUICK)
         async with going(keeping, store, store_url, tmp_path) as found:
-            await until(lambda: found["purge"].runs > 1)
+            await eventually(lambda: found["purge"].runs > 1)
         assert [each.purged_at for each in await other.archives.list()] == [None]
         options = Timers(purge_after_ms=QUICK, retention_every_ms=QUICK)
         async with going(options, store, store_url, tmp_path) as found:
@@ -131,7 +126,7 @@ async def test_what_was_done_a_moment_ago_is_not_done_again_after_a_restart(stor
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(timers, "FIRST_LOOK_MS", 10)
                 async with going(options, store, store_url, tmp_path, alone=alone) as found:
-                    await until(lambda: all(timer.last_success and not timer.running for timer in found.values()))
+                    await eventually(lambda: all(timer.last_success and not timer.running for timer in found.values()))
                     await asyncio.sleep(0.05)
                     assert [timer.runs for timer in found.values()] == ([1, 1] if round_number == 0 else [0, 0])
     assert len(backups_in(tmp_path / "copies")) == 1
@@ -156,7 +151,7 @@ async def test_the_newest_backups_age_decides_also_after_the_folder_was_emptied(
         async with await open_store(sqlite_url) as store:
             await fill(store, "a")
             async with going(options, store, sqlite_url, tmp_path) as found:
-                await until(lambda: found["backup"].last_success and not found["backup"].running)
+                await eventually(lambda: found["backup"].last_success and not found["backup"].running)
                 await asyncio.sleep(0.05)
                 return found["backup"].runs
 
@@ -200,7 +195,7 @@ def test_two_real_gateways_on_one_database_share_the_work(postgres_url: str, tmp
     with running(tmp_path / "one", *options) as one, running(tmp_path / "two", *options) as two:
         made = {each.url: client_of(each) for each in (one, two)}
         with made[one.url], made[two.url]:
-            wait_for(lambda: all(timer(client)["lastSuccess"] for client in made.values()))
+            wait_until(lambda: all(timer(client)["lastSuccess"] for client in made.values()))
             assert sum(timer(client)["runs"] for client in made.values()) == 1
             shown = {timer(client)["lastSuccess"] for client in made.values()}
         assert len(shown) == 1, "both know of the one"
@@ -217,7 +212,7 @@ async def test_another_takes_over_from_one_that_died(
         await store.duties.take("retention", "one that died", 500)
         options = Timers(Policy(max_sessions=1), retention_every_ms=QUICK)
         async with going(options, store, postgres_url, tmp_path, alone=False) as found:
-            await until(lambda: found["retention"].last_success is not None)
+            await eventually(lambda: found["retention"].last_success is not None)
 
 
 async def test_a_duty_is_kept_for_as_long_as_the_work_takes(
@@ -234,7 +229,7 @@ async def test_a_duty_is_kept_for_as_long_as_the_work_takes(
 
         timer = Timer("backup", 1_000, work, Served(store, store_url, False), "one")
         task = asyncio.create_task(timer.go(stopping))
-        await until(lambda: timer.running)
+        await eventually(lambda: timer.running)
         try:
             for _ in range(20):
                 await asyncio.sleep(0.03)
@@ -256,12 +251,12 @@ async def test_a_failed_run_is_said_counted_and_tried_again(
         await fill(store, "a")
         async with going(options, store, sqlite_url, tmp_path) as found:
             timer = found["backup"]
-            await until(lambda: timer.failures >= 2)
+            await eventually(lambda: timer.failures >= 2)
             assert str(folder) in (timer.failure or "")
             assert (timer.last_success, timer.last_failure is not None) == (None, True)
             assert "backup failed and is tried again in 0 s" in caplog.text
             folder.unlink()
-            await until(lambda: timer.last_success is not None)
+            await eventually(lambda: timer.last_success is not None)
             assert timer.failure is None
     assert len(backups_in(folder)) >= 1
 
@@ -275,11 +270,11 @@ async def test_damaged_sessions_are_said_and_the_last_sound_backup_is_kept(sqlit
         async with going(
             Timers(backup_every_ms=QUICK, backup_folder=folder, backup_keep=1), store, sqlite_url, tmp_path
         ) as found:
-            await until(lambda: found["backup"].last_success is not None)
+            await eventually(lambda: found["backup"].last_success is not None)
             damage(sqlite_url, "UPDATE transcript_events SET payload = {blob} WHERE seq = 3")
-            await until(lambda: found["backup"].failure is not None)
+            await eventually(lambda: found["backup"].failure is not None)
             runs = found["backup"].runs
-            await until(lambda: found["backup"].runs > runs + 1)
+            await eventually(lambda: found["backup"].runs > runs + 1)
             assert "1 of its sessions are damaged: default/a: event 3" in (found["backup"].failure or "")
             assert found["backup"].failures == 0
         kept = [folder / name for name in backups_in(folder)]
@@ -325,11 +320,11 @@ def test_a_backup_under_way_is_given_up_without_half_a_file(tmp_path: Path, how:
 
     asyncio.run(fill_well())
     with running(data, "--backup-every", "1s", "--backup-folder", str(folder)) as gateway:
-        wait_for(lambda: any(name.startswith(".") for name in backups_in(folder)), pause=0.002)
+        wait_until(lambda: any(name.startswith(".") for name in backups_in(folder)), pause=0.002)
         os.kill(gateway.process.pid, how)
         code = gateway.process.wait(PATIENCE)
         assert code == (0 if how == signal.SIGTERM else -how)
-        wait_for(lambda: not any(name.startswith(".") for name in backups_in(folder)))
+        wait_until(lambda: not any(name.startswith(".") for name in backups_in(folder)))
     for whole in backups_in(folder):
         checked = apsw.Connection(str(folder / whole), flags=apsw.SQLITE_OPEN_READONLY)
         assert checked.execute("SELECT count(*) FROM transcript_events").fetchall() == [(20_000,)]
@@ -346,7 +341,7 @@ def test_timers_are_in_the_status_and_in_the_metrics(tmp_path: Path) -> None:
         (folder / other).write_text("not ours")
     options = ("--retention-max-age", "90d", "--retention-every", "1s", "--backup-every", "1s", "--backup-keep", "2")
     with running(tmp_path, *options) as gateway, client_of(gateway) as client:
-        wait_for(lambda: all(each["lastSuccess"] for each in client.get("/api/status").json()["timers"]))
+        wait_until(lambda: all(each["lastSuccess"] for each in client.get("/api/status").json()["timers"]))
         retention, backup = client.get("/api/status").json()["timers"]
         assert (retention["name"], retention["everyMs"], backup["name"]) == ("retention", 1_000, "backup")
         assert (backup["failures"], backup["failure"], backup["runs"] >= 1) == (0, None, True)
@@ -410,11 +405,3 @@ def timer(client: httpx2.Client) -> dict[str, Any]:
 
 def client_of(gateway: Running) -> httpx2.Client:
     return httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE)
-
-
-def wait_for(condition: Callable[[], Any], pause: float = 0.02) -> None:
-    for _ in range(int(PATIENCE / pause)):
-        if condition():
-            return
-        time.sleep(pause)
-    raise AssertionError("it did not come about")

@@ -9,7 +9,7 @@ import random
 import signal
 import threading
 import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import httpx2
 import psycopg
 import pytest
 from tests.gateway.process import PATIENCE, running, served
+from tests.support.eventually import eventually
 
 from holdfast.core import Event
 from holdfast.core.chain import GENESIS, seal, seal_digest
@@ -44,16 +45,6 @@ async def client_of(store: Store) -> AsyncIterator[Client]:
         Client(base_url=f"http://127.0.0.1:{here.port}", trust_env=False, timeout=PATIENCE) as made,
     ):
         yield made
-
-
-async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            found = holds()
-            if found if isinstance(found, bool) else await found:
-                return
-            await asyncio.sleep(0.01)
 
 
 def exporting() -> bool:
@@ -204,7 +195,7 @@ async def test_an_error_in_the_middle_breaks_the_connection(store: Store, store_
         early = await client.get("/api/sessions/s/log?after=1985")
         assert (early.status_code, early.json()["code"]) == (500, "corrupt")
         assert (await client.get("/api/sessions/s/log?limit=1989")).content.count(b"\n") == 1_989
-    await until(lambda: not exporting())
+    await eventually(lambda: not exporting())
 
 
 async def test_an_export_that_nobody_takes_waits_and_one_that_is_left_stops(store: Store) -> None:
@@ -216,7 +207,7 @@ async def test_an_export_that_nobody_takes_waits_and_one_that_is_left_stops(stor
             assert (await client.post("/api/actions/other", json={"type": "x"})).status_code == 201
             assert (await client.get("/health")).status_code == 200
             assert exporting()
-        await until(lambda: not exporting())
+        await eventually(lambda: not exporting())
         assert (await client.get("/health")).status_code == 200
 
 
@@ -233,7 +224,7 @@ async def test_a_pipe_holds_only_so_much() -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    await until(lambda: len(written) == 10)
+    await eventually(lambda: len(written) == 10)
     reader = pipe.read()
     taken = len(await anext(reader))
     async for part in reader:
@@ -327,7 +318,7 @@ async def test_sigterm_in_the_middle_of_an_import_leaves_whole_sessions_only(sto
             async def arriving() -> bool:
                 return (await client.get("/api/sessions/large")).status_code == 409
 
-            await until(arriving)
+            await eventually(arriving)
             assert [path.name for path in data.iterdir() if path.suffix not in {".lock", ""}] == []
             gateway.process.send_signal(signal.SIGTERM)
             refused = await importing
@@ -341,7 +332,7 @@ async def test_sigterm_in_the_middle_of_an_import_leaves_whole_sessions_only(sto
             async def undone() -> bool:
                 return (await client.get("/api/sessions/large")).status_code == 404
 
-            await until(undone)
+            await eventually(undone)
             lines = (await client.post("/api/verify")).text.splitlines()
             assert [json.loads(lines[0]), json.loads(lines[-1])] == [
                 {"files": []},

@@ -3,8 +3,7 @@
 import asyncio
 import json
 import struct
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.gateway.raw import get, raw, refused
 from tests.gateway.tight import tight
 from tests.support.attacked import attack_for
 from tests.support.deaf import begin, deaf, deaf_followers, rest
+from tests.support.eventually import eventually, wait_until
 from tests.support.memory import memory
 
 from holdfast.gateway.connections.limits import ConnectionLimits
@@ -38,13 +38,6 @@ async def append(store: Store, session: str, size: int = LARGE, text: str = "x")
     whole = (text * (size // len(text.encode()) + 1))[:size]
     await store.append(session, [NewEvent("large", {"text": whole})])
     return whole
-
-
-async def until(found: Callable[[], bool]) -> None:
-    """Return once this is so."""
-    async with asyncio.timeout(PATIENCE):
-        while not found():
-            await asyncio.sleep(0.01)
 
 
 def url(here: Served) -> str:
@@ -79,12 +72,12 @@ async def test_who_takes_least_is_cut_and_goes_on_after_its_cursor(path: str, st
         with closing(await asyncio.to_thread(deaf, url(here), path.format("slow", 1))) as slow:
             await asyncio.to_thread(begin, slow)
             await append(store, "slow")
-            await until(lambda: unsent.size >= LARGE)
+            await eventually(lambda: unsent.size >= LARGE)
             await asyncio.sleep(0.3)  # so that it is behind
             with closing(await asyncio.to_thread(deaf, url(here), path.format("later", 1))) as later:
                 await asyncio.to_thread(begin, later)
                 await append(store, "later")
-                await until(lambda: unsent.cuts.total() == 1)
+                await eventually(lambda: unsent.cuts.total() == 1)
                 assert unsent.size <= LARGE + MB
                 got = await asyncio.to_thread(rest, slow)
                 assert len(got) < LARGE
@@ -123,7 +116,7 @@ async def test_a_large_event_arrives_as_it_was_written(path: str, size: int, sto
             async with following(url(here) + path.format("s", 0)) as stream:
                 told = await stream.all(2)
                 assert told[1].data["data"]["details"]["text"] == text
-        await until(lambda: here.gateway.unsent.size == 0)
+        await eventually(lambda: here.gateway.unsent.size == 0)
 
 
 async def test_a_heartbeat_never_comes_between_the_pieces_of_an_event(store: Store) -> None:
@@ -153,7 +146,7 @@ async def test_a_feed_that_stops_in_the_midst_of_an_event_breaks(store: Store) -
     await append(store, "s")
     async with served(store) as here:
         with closing(await asyncio.to_thread(deaf, url(here), "/api/feed?session=s&after=0")) as slow:
-            await until(lambda: here.gateway.unsent.size >= LARGE)
+            await eventually(lambda: here.gateway.unsent.size >= LARGE)
             here.gateway.stopping.set()
             got = await asyncio.to_thread(rest, slow)
             assert b"stopping" not in got
@@ -164,14 +157,14 @@ async def test_an_answer_that_there_is_no_room_for_is_refused_and_the_next_is_no
     await append(store, "s")
     async with served(store, limits=ConnectionLimits(max_unsent=LARGE + MB, behind_seconds=PATIENCE)) as here:
         with closing(await asyncio.to_thread(deaf, url(here), "/api/actions/s")):
-            await until(lambda: here.gateway.unsent.size >= LARGE)
+            await eventually(lambda: here.gateway.unsent.size >= LARGE)
             for path in ("/api/actions/s", "/api/sessions/s"):
                 answer = await asyncio.to_thread(asked, url(here), path)
                 assert refused(answer) == (503, "busy")
                 assert answer.headers[b"retry-after"] == b"1"
             assert (await asyncio.to_thread(asked, url(here), "/api/sessions")).status == 200
             assert await feed_refused(here) == "busy"
-        await until(lambda: here.gateway.unsent.size == 0)
+        await eventually(lambda: here.gateway.unsent.size == 0)
         assert len((await asyncio.to_thread(asked, url(here), "/api/actions/s")).body) > LARGE
 
 
@@ -224,14 +217,6 @@ def filled(gateway: Running) -> Iterator[httpx2.Client]:
         body = json.dumps({"type": "large", "details": {"text": "x" * LARGE}})
         assert client.post("/api/actions/s", content=body).status_code == 201
         yield client
-
-
-def wait_until(found: Callable[[], bool]) -> None:
-    """Return once this is so."""
-    end = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.long

@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,16 +50,6 @@ def prove(*arguments: str, artifacts: Path, columns: int = 80, environment: dict
         env={**os.environ, **DEAD_PROXY, "COLUMNS": str(columns), **(environment or {})},
     )
     return Proved(done.returncode, done.stdout, done.stderr)
-
-
-def wait_for(look: Callable[[], T | None]) -> T:
-    """What `look` finds, as soon as it finds something."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if (found := look()) is not None:
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"nothing was found within {PATIENCE_SECONDS:g} s")
 
 
 def alive(pid: int) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.prove.prover import alive, events, gone, wait_for
+from tests.prove.prover import alive, events, gone
+from tests.support.eventually import wait_until
 
 import holdfast.prove
 from holdfast.core.errors import InvalidInput
@@ -108,11 +109,11 @@ async def test_a_cancelled_proof_is_cancelled_and_leaves_nothing_behind(tmp_path
 def test_an_interrupted_proof_raises_the_interrupt_and_leaves_nothing_behind(tmp_path: Path) -> None:
     program = f"from holdfast.prove import prove; prove(target='broken:none', artifacts={str(tmp_path)!r})"
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
-        pid = wait_for(lambda: ready_pid(tmp_path))
+        pid = wait_until(lambda: ready_pid(tmp_path))
         os.kill(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in said
-    assert wait_for(lambda: gone(pid))
+    assert wait_until(lambda: gone(pid))
 
 
 def test_all_that_the_package_names_is_there_and_nothing_is_loaded_before_it_is_used() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import DEAD_PROXY, command, events, prove, wait_for
+from tests.prove.prover import DEAD_PROXY, command, events, prove
+from tests.support.eventually import wait_until
 
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.runtime.proofs import catalogue
@@ -25,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
     (data / "workspace").mkdir()
     arguments = [sys.executable, "-m", "holdfast.prove.broken", "none", "--port", str(port), "--data", str(data)]
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_for(lambda: port_answers(port) or None)
+        wait_until(lambda: port_answers(port))
         yield f"http://127.0.0.1:{port}", data / "workspace"
         process.terminate()
 

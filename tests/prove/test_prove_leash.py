@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import alive, command, gone, wait_for
+from tests.prove.prover import alive, command, gone
+from tests.support.eventually import wait_until
 
 from holdfast.prove import leash
 from holdfast.prove.targets.process import Launch, ProcessTarget, free_port
@@ -71,11 +72,11 @@ def test_kill_9_of_the_proof_leaves_nobody_of_the_family(tmp_path: Path) -> None
     arguments = command("--command", line, "--timeout", "60", artifacts=tmp_path)
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
         # It has no agent card, so it is never ready: the proof waits for it.
-        members = wait_for(lambda: family(tmp_path / "prove" / "latest" / "target-1.log"))
+        members = wait_until(lambda: family(tmp_path / "prove" / "latest" / "target-1.log"))
         assert all(alive(pid) for pid in members)
         prover.kill()
     for pid in members:
-        assert wait_for(partial(gone, pid))
+        assert wait_until(partial(gone, pid))
 
 
 @contextmanager
@@ -127,7 +128,7 @@ def test_a_killed_leash_takes_the_command_along() -> None:
     with on_a_leash(sys.executable, "-c", "import time; time.sleep(600)") as (process, ours):
         pid = int(ours.recv(32))
         process.kill()
-        assert wait_for(lambda: gone(pid))
+        assert wait_until(lambda: gone(pid))
 
 
 async def test_a_forked_child_of_the_prover_keeps_no_target_alive(tmp_path: Path) -> None:
@@ -167,6 +168,6 @@ def test_kill_9_of_a_prover_that_has_forked_leaves_nobody_of_the_family(tmp_path
         try:
             assert len(members) == 5
             for pid in members:
-                assert wait_for(partial(gone, pid))
+                assert wait_until(partial(gone, pid))
         finally:
             os.kill(child, signal.SIGKILL)

@@ -11,7 +11,8 @@ from xml.etree import ElementTree as Tree
 
 import pytest
 from click.testing import CliRunner
-from tests.prove.prover import DEAD_PROXY, alive, command, gone, prove, wait_for
+from tests.prove.prover import DEAD_PROXY, alive, command, gone, prove
+from tests.support.eventually import wait_until
 
 from holdfast.cli.prove import prove as prove_command
 from holdfast.prove.broken.expected import KINDS
@@ -77,7 +78,7 @@ def test_an_interrupted_repeat_is_the_last_and_is_reported(tmp_path: Path) -> No
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **DEAD_PROXY}
     ) as run:
         latest = tmp_path / "prove" / "latest"
-        wait_for(lambda: (latest / "run-1" / "target-1.log").exists() or None)
+        wait_until((latest / "run-1" / "target-1.log").exists)
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate(timeout=60)
     assert run.returncode == 2
@@ -154,7 +155,7 @@ def test_a_target_that_is_kept_running_answers_until_the_proof_is_ended(tmp_path
         said, _ = run.communicate(timeout=60)
     assert run.returncode == 0
     assert "PROVEN" in said
-    wait_for(lambda: gone(pid))
+    wait_until(lambda: gone(pid))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import alive, command, events, gone, wait_for
+from tests.prove.prover import alive, command, events, gone
+from tests.support.eventually import wait_until
 
 from holdfast.prove.targets import TargetNotReady
 from holdfast.prove.targets.broken import broken
@@ -114,26 +115,26 @@ async def test_a_target_that_is_deaf_to_sigterm_is_killed_with_its_children(tmp_
     child = int(words[words.index("child") + 1])
     assert "still running 0.2 s after SIGTERM" in await target.stop()
     assert not target.running
-    assert wait_for(lambda: gone(child))
+    assert wait_until(lambda: gone(child))
 
 
 def test_kill_9_of_the_proof_leaves_no_orphan(tmp_path: Path) -> None:
     arguments = command("--target", "broken:orphans-tasks", "--only", "crash-mid-turn", artifacts=tmp_path)
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
         # It waits for the end of a task that never ends: the target is up, and stays up.
-        last = wait_for(lambda: next((event for event in events(tmp_path) if event["step"] == "see it end"), None))
+        last = wait_until(lambda: next((event for event in events(tmp_path) if event["step"] == "see it end"), None))
         assert last["event"] == "request"
         target = next(event["pid"] for event in reversed(events(tmp_path)) if event["event"] == "ready")
         assert alive(target)
         prover.kill()
-    assert wait_for(lambda: gone(target))
+    assert wait_until(lambda: gone(target))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_proof_cleans_up_and_reports(tmp_path: Path, number: signal.Signals) -> None:
     arguments = command("--target", "broken:orphans-tasks", "--only", "crash-mid-turn", artifacts=tmp_path)
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as prover:
-        wait_for(lambda: next((event for event in events(tmp_path) if event["step"] == "see it end"), None))
+        wait_until(lambda: next((event for event in events(tmp_path) if event["step"] == "see it end"), None))
         target = next(event["pid"] for event in reversed(events(tmp_path)) if event["event"] == "ready")
         os.kill(prover.pid, number)
         output, _ = prover.communicate(timeout=30)
@@ -174,9 +175,9 @@ def test_no_secret_is_in_the_log_after_kill_9_of_the_proof(tmp_path: Path) -> No
     arguments = command("--command", line, "--timeout", "60", artifacts=tmp_path / "evidence")
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
         # It has no agent card, so it is never ready: the proof waits for it.
-        wait_for(lambda: (log.exists() and "and the rest" in log.read_text()) or None)
+        wait_until(lambda: log.exists() and "and the rest" in log.read_text())
         prover.kill()
-    wait_for(lambda: "Bearer ***" in log.read_text() or None)
+    wait_until(lambda: "Bearer ***" in log.read_text())
     assert [secret for secret in SECRETS if secret in log.read_text()] == []
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import alive, command, events, gone, wait_for
+from tests.prove.prover import alive, command, events, gone
+from tests.support.eventually import wait_until
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Result, Verdict, prove
@@ -44,7 +45,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[[str], Service]]:
         data.mkdir()
         words = [sys.executable, str(SERVICE), kind, str(port), str(data)]
         subprocess.run([*words, "start"], check=True, timeout=30)
-        wait_for(lambda: port_answers(port) or None)
+        wait_until(lambda: port_answers(port))
         service = Service(f"http://127.0.0.1:{port}", data, " ".join((*words, "{how}")))
         started.append(service)
         return service
@@ -111,7 +112,7 @@ async def test_a_restart_command_that_hangs_is_ended(tmp_path: Path) -> None:
     choice = Choice(url="http://h", restart_command=f"sh -c 'echo $$ > {tmp_path}/pid; sleep 600; true'")
     with pytest.raises(TargetNotReady, match=r"had not ended after 0\.3 s"):
         await choose(choice, tmp_path, start_seconds=0.3).kill()
-    assert wait_for(lambda: gone(int((tmp_path / "pid").read_text())))
+    assert wait_until(lambda: gone(int((tmp_path / "pid").read_text())))
 
 
 def test_a_service_that_does_not_come_back_is_disproven(serve: Callable[[str], Service], tmp_path: Path) -> None:
@@ -164,10 +165,10 @@ def test_kill_9_of_the_proof_leaves_no_probe_behind(tmp_path: Path) -> None:
     arguments = command("--command", agent, "--only", "name", "--probe-command", line, artifacts=tmp_path)
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
         # It is disproven, so the layers are looked at, and the probe hangs.
-        written = wait_for(lambda: ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()) or None)
+        written = wait_until(lambda: ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text()) or None)
         assert alive(int(written))
         prover.kill()
-    assert wait_for(lambda: gone(int(written)))
+    assert wait_until(lambda: gone(int(written)))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.support.sqlite import make_store
 
 from holdfast.store import Store, open_store
 
@@ -12,7 +11,7 @@ from holdfast.store import Store, open_store
 @pytest.fixture
 async def store(sqlite_url: str) -> AsyncIterator[Store]:
     """A new, open store."""
-    async with await open_store(make_store(sqlite_url)) as opened:
+    async with await open_store(sqlite_url) as opened:
         yield opened
 
 

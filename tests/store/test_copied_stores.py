@@ -1,11 +1,7 @@
 """The copies that tests get of a migrated store are what an empty database becomes when it is opened."""
 
-from pathlib import Path
-
-import apsw
 import psycopg
 from tests.support.postgres import Server
-from tests.support.sqlite import make_store
 
 from holdfast.store import open_store
 
@@ -28,19 +24,3 @@ async def test_a_copy_is_as_new_as_an_empty_database(postgres: Server) -> None:
     assert len(ids) == len(urls)
     assert found[0] == found[1] == found[2]
     assert found[0][2:] == [[(1, "")], [(True,)]]
-
-
-async def test_a_copied_file_is_as_new_as_one_that_was_not_there(tmp_path: Path) -> None:
-    urls = [f"sqlite:///{tmp_path}/{name}/holdfast.db" for name in ("new", "one", "two")]
-    ids, found = set(), []
-    for url in (urls[0], *map(make_store, urls[1:])):
-        async with await open_store(url) as store:
-            ids.add(store.store_id)
-        path = Path(url.removeprefix("sqlite:///"))
-        connection = apsw.Connection(str(path))
-        about = [connection.pragma(name) for name in ("user_version", "application_id", "journal_mode", "auto_vacuum")]
-        schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY name").fetchall()
-        connection.close()
-        found.append((about, schema, oct(path.stat().st_mode), sorted(each.name for each in path.parent.iterdir())))
-    assert len(ids) == len(urls)
-    assert found[0] == found[1] == found[2]

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from tests.a2a.harness import SECONDS, Client, Stream, events_in, until
+from tests.a2a.harness import SECONDS, Client, Stream, events_in
+from tests.support.eventually import eventually
 
 from holdfast.a2a import Artifact, DataPart, InputRequired, Output, Rejected, Reply, Status, TextPart, Turn
 
@@ -69,7 +70,7 @@ class Script:
         async def enough() -> bool:
             return len(self.turns[context_id]) >= turns
 
-        await until(enough)
+        await eventually(enough)
 
 
 @dataclass(slots=True)

@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import gone, wait_for
+from tests.prove.prover import gone
 from tests.prove.store.putting import ROOT, command, little, put
+from tests.support.eventually import wait_until
 
 from holdfast.prove.store.clauses import contract
 
@@ -143,10 +144,10 @@ def test_the_list_names_every_clause(tmp_path: Path) -> None:
 def test_however_a_proof_ends_its_clients_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     words = command("--adapter", little("Hangs"), "--only", "concurrent", "--timeout", "60", artifacts=tmp_path)
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as proof:
-        clients = wait_for(lambda: found if len(found := clients_of(proof.pid)) == 4 else None)
+        clients = wait_until(lambda: found if len(found := clients_of(proof.pid)) == 4 else None)
         # An idle client ends with its stdin; one that hangs in the store needs the leash.
-        wait_for(lambda: next(tmp_path.rglob("hanging"), None))
+        wait_until(lambda: next(tmp_path.rglob("hanging"), None))
         os.kill(proof.pid, number)
         for client in clients:
-            wait_for(lambda client=client: gone(client))  # type: ignore[misc]
+            wait_until(lambda client=client: gone(client))  # type: ignore[misc]
         assert proof.wait(30) == (-number if number is signal.SIGKILL else 2)

@@ -1,0 +1,33 @@
+"""How tests wait: for a condition, never for a time. Whoever waits in vain says for what."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import TypeVar
+
+PATIENCE = 60.0
+PAUSE = 0.005
+
+Found = TypeVar("Found")
+
+
+async def eventually(look: Callable[[], Awaitable[Found | None] | Found | None]) -> Found:
+    """What a look finds, as soon as it is something."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        seen = look()
+        found = await seen if isawaitable(seen) else seen
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"{look} found {found!r} for {PATIENCE:g} s"
+        await asyncio.sleep(PAUSE)
+
+
+def wait_until(look: Callable[[], Found | None], pause: float = PAUSE) -> Found:
+    """The same for a test without an event loop; a short pause sees what is there for a moment only."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"{look} found {found!r} for {PATIENCE:g} s"
+        time.sleep(pause)
+    return found
