@@ -177,7 +177,9 @@ async def test_short_reads_are_answered_while_long_ones_have_all_their_threads(s
 async def test_a_look_does_not_wait_for_pages_either(store: Store) -> None:
     with held() as holding:
         number = sum(most >= ReadLength.PAGE for most in THREADS)
-        pages = [asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, ReadLength.PAGE)) for n in range(number)]
+        pages = [
+            asyncio.ensure_future(read(store.for_tenant(f"t{n}"), holding, ReadLength.PAGE)) for n in range(number)
+        ]
         await eventually(lambda: holding.begun == number)
         async with asyncio.timeout(PATIENCE):
             assert not await store.tokens.any()

@@ -4,10 +4,8 @@ import asyncio
 import itertools
 import json
 import signal
-from collections.abc import AsyncIterator
-from collections.abc import Callable
-from collections.abc import Iterator
 import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
