@@ -304,7 +304,7 @@ async def unfenced(servers: Cluster) -> AsyncIterator[tuple[Store, Node, Node]]:
     new = servers.standby(former)
     async with await open_store(hosts(former, new)) as store:
         await store.append("s", [NewEvent("n", {"n": 1})])
-        await until(lambda: in_thread(lambda: new.sql("SELECT count(*) FROM transcript_events") == [(1,)]))
+        await eventually(lambda: in_thread(lambda: new.sql("SELECT count(*) FROM transcript_events") == [(1,)]))
         await in_thread(former.stop, "immediate")
         await in_thread(new.promote)
         await store.append("s", [NewEvent("n", {"n": 2})])
@@ -336,7 +336,7 @@ async def test_a_timers_backup_knows_what_the_gateway_has_seen(servers: Cluster,
     async with unfenced(servers) as (store, former, new):
         url, stopping = hosts(former, new), asyncio.Event()
         async with timers.running(options, Served(store, url, False), tmp_path, stopping) as (timer,):
-            await until(lambda: _true(timer.last_success is not None or timer.failures > 0))
+            await eventually(lambda: _true(timer.last_success is not None or timer.failures > 0))
             assert timer.failure is None
         [made] = (tmp_path / "backups").iterdir()
         assert events_in(made) == 2

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from inspect import isawaitable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 PATIENCE = 60.0
 PAUSE = 0.005
@@ -12,7 +12,11 @@ PAUSE = 0.005
 Found = TypeVar("Found")
 
 
-async def eventually(look: Callable[[], Awaitable[Found | None] | Found | None]) -> Found:
+@overload
+async def eventually(look: Callable[[], Coroutine[Any, Any, Found]]) -> Found: ...
+@overload
+async def eventually(look: Callable[[], Found]) -> Found: ...
+async def eventually(look: Callable[[], Any]) -> Any:
     """What a look finds, as soon as it is something."""
     deadline = time.monotonic() + PATIENCE
     while True:
