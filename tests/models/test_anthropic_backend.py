@@ -10,14 +10,14 @@ from holdfast.models import (
     AnthropicBackend,
     Backend,
     CompletionResponse,
+    Message,
     ModelAnswerUnreadable,
     ModelBusy,
     ModelError,
     ModelRefused,
     ModelUnreachable,
-    PromptMessage,
-    PromptRole,
     Retries,
+    Role,
     Tool,
     ToolCall,
     file_part,
@@ -25,7 +25,7 @@ from holdfast.models import (
     text_part,
 )
 
-HELLO = [PromptMessage(PromptRole.USER, "Hello")]
+HELLO = [Message(Role.USER, "Hello")]
 QUICK = Retries(2, 0.001)
 
 
@@ -55,13 +55,13 @@ async def streamed(backend: Backend) -> tuple[list[Any], CompletionResponse]:
 
 async def test_it_sends_a_prompt_in_turns_and_reads_words_calls_and_usage() -> None:
     prompt = [
-        PromptMessage(PromptRole.SYSTEM, "Be brief."),
-        PromptMessage(PromptRole.USER, "Look"),
-        PromptMessage(PromptRole.ASSISTANT, "", [ToolCall("c1", "look", {"at": 1}), ToolCall("c2", "look", {})]),
-        PromptMessage(PromptRole.TOOL, "seen", tool_call_id="c1"),
-        PromptMessage(PromptRole.TOOL, "", tool_call_id="c2"),
-        PromptMessage(PromptRole.USER, "And?"),
-        PromptMessage(PromptRole.ASSISTANT, ""),
+        Message(Role.SYSTEM, "Be brief."),
+        Message(Role.USER, "Look"),
+        Message(Role.ASSISTANT, "", [ToolCall("c1", "look", {"at": 1}), ToolCall("c2", "look", {})]),
+        Message(Role.TOOL, "seen", tool_call_id="c1"),
+        Message(Role.TOOL, "", tool_call_id="c2"),
+        Message(Role.USER, "And?"),
+        Message(Role.ASSISTANT, ""),
     ]
     answered = answer(
         {"type": "text", "text": "Hi"},
@@ -120,7 +120,7 @@ async def test_images_and_files_travel_as_blocks() -> None:
         file_part("a.zip", "application/zip", b"PK"),
     ]
     with endpoint(answer({"type": "text", "text": "Hi"})) as server:
-        await AnthropicBackend(server.origin, "m").complete([PromptMessage(PromptRole.USER, parts)])
+        await AnthropicBackend(server.origin, "m").complete([Message(Role.USER, parts)])
     source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="}
     words = {"type": "text", "media_type": "text/plain", "data": "a;b"}
     assert server.requests[0][2]["messages"][0]["content"] == [

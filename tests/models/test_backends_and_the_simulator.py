@@ -9,12 +9,12 @@ from holdfast.models import (
     AnthropicBackend,
     Backend,
     CompletionResponse,
+    Message,
     ModelError,
     ModelUnreachable,
     OpenAIBackend,
-    PromptMessage,
-    PromptRole,
     Retries,
+    Role,
     SimulatorBackend,
     Tool,
     image_part,
@@ -50,7 +50,7 @@ def backend(request: pytest.FixtureRequest, simulator: Simulated) -> Backend:
     return make(simulator.url)
 
 
-async def streamed(backend: Backend, prompt: list[PromptMessage], tools: list[Tool]) -> CompletionResponse:
+async def streamed(backend: Backend, prompt: list[Message], tools: list[Tool]) -> CompletionResponse:
     *pieces, whole = [item async for item in backend.stream(prompt, tools)]
     assert isinstance(whole, CompletionResponse)
     assert "".join(map(str, pieces)) == whole.content
@@ -59,8 +59,8 @@ async def streamed(backend: Backend, prompt: list[PromptMessage], tools: list[To
 
 async def test_an_answer_is_the_same_whole_streamed_and_in_process(backend: Backend) -> None:
     prompt = [
-        PromptMessage(PromptRole.SYSTEM, "Be brief."),
-        PromptMessage(PromptRole.USER, "My name is Ada ü. What is my name?"),
+        Message(Role.SYSTEM, "Be brief."),
+        Message(Role.USER, "My name is Ada ü. What is my name?"),
     ]
     whole = await backend.complete(prompt)
     assert whole.content == (await SimulatorBackend().complete(prompt)).content
@@ -69,35 +69,35 @@ async def test_an_answer_is_the_same_whole_streamed_and_in_process(backend: Back
 
 
 async def test_a_tool_is_called_and_its_result_is_told(backend: Backend) -> None:
-    prompt = [PromptMessage(PromptRole.USER, "Append the line hello to the file a.txt")]
+    prompt = [Message(Role.USER, "Append the line hello to the file a.txt")]
     called = await streamed(backend, prompt, [APPEND])
     (call,) = called.tool_calls
     assert (call.name, call.arguments) == ("append_file", {"file_path": "a.txt", "text": "hello"})
     prompt += [
-        PromptMessage(PromptRole.ASSISTANT, called.content, called.tool_calls),
-        PromptMessage(PromptRole.TOOL, "appended", tool_call_id=call.id),
+        Message(Role.ASSISTANT, called.content, called.tool_calls),
+        Message(Role.TOOL, "appended", tool_call_id=call.id),
     ]
     assert "appended" in (await streamed(backend, prompt, [APPEND])).content
 
 
 async def test_an_image_is_seen(backend: Backend) -> None:
-    prompt = [PromptMessage(PromptRole.USER, [text_part("Hello"), image_part("image/png", b"\x89PNG")])]
+    prompt = [Message(Role.USER, [text_part("Hello"), image_part("image/png", b"\x89PNG")])]
     assert "image" in (await streamed(backend, prompt, [])).content
 
 
 async def test_what_passes_is_tried_again(backend: Backend, simulator: Simulated) -> None:
     simulator.post("/faults", [{"kind": "429"}, {"kind": "500"}, {"kind": "529"}])
-    assert "Ada" in (await streamed(backend, [PromptMessage(PromptRole.USER, "My name is Ada.")], [])).content
+    assert "Ada" in (await streamed(backend, [Message(Role.USER, "My name is Ada.")], [])).content
     simulator.post("/faults", [{"kind": "503", "times": 4}])
     with pytest.raises(ModelError):
-        await backend.complete([PromptMessage(PromptRole.USER, "My name is Ada.")])
+        await backend.complete([Message(Role.USER, "My name is Ada.")])
 
 
 async def test_a_cut_is_no_answer(backend: Backend, simulator: Simulated) -> None:
     simulator.post("/faults", [{"kind": "cut"}])
     got = []
     with pytest.raises(ModelUnreachable):
-        async for item in backend.stream([PromptMessage(PromptRole.USER, "Say " + "word " * 40)]):
+        async for item in backend.stream([Message(Role.USER, "Say " + "word " * 40)]):
             got.append(item)
     assert got
     assert all(isinstance(item, str) for item in got)

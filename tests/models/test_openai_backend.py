@@ -9,15 +9,15 @@ from tests.support.endpoints import Answer, endpoint, events
 from holdfast.models import (
     Backend,
     CompletionResponse,
+    Message,
     ModelAnswerUnreadable,
     ModelBusy,
     ModelError,
     ModelRefused,
     ModelUnreachable,
     OpenAIBackend,
-    PromptMessage,
-    PromptRole,
     Retries,
+    Role,
     Tool,
     ToolCall,
     file_part,
@@ -25,7 +25,7 @@ from holdfast.models import (
     text_part,
 )
 
-HELLO = [PromptMessage(PromptRole.USER, "Hello")]
+HELLO = [Message(Role.USER, "Hello")]
 ONCE = Retries(times=0)
 
 
@@ -49,10 +49,10 @@ async def streamed(backend: Backend) -> tuple[list[str], CompletionResponse]:
 async def test_it_sends_messages_and_tools_and_reads_words_and_usage() -> None:
     tool = Tool("look", "Looks.", {"type": "object", "properties": {}})
     prompt = [
-        PromptMessage(PromptRole.SYSTEM, "Be brief."),
-        PromptMessage(PromptRole.USER, [{"type": "text", "text": "Look"}]),
-        PromptMessage(PromptRole.ASSISTANT, "", [ToolCall("c1", "look", {"at": "it"})]),
-        PromptMessage(PromptRole.TOOL, "seen", tool_call_id="c1"),
+        Message(Role.SYSTEM, "Be brief."),
+        Message(Role.USER, [{"type": "text", "text": "Look"}]),
+        Message(Role.ASSISTANT, "", [ToolCall("c1", "look", {"at": "it"})]),
+        Message(Role.TOOL, "seen", tool_call_id="c1"),
     ]
     used = {"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}
     with endpoint(completion({"role": "assistant", "content": "Hi"}, usage=used)) as server:
@@ -97,7 +97,7 @@ async def test_without_key_and_tools_it_sends_neither() -> None:
 async def test_images_and_files_travel_as_parts() -> None:
     parts = [text_part("See"), image_part("image/png", b"\x89PNG"), file_part("a.pdf", "application/pdf", b"%PDF")]
     with endpoint(completion({"content": "Hi"})) as server:
-        await OpenAIBackend(server.base_url, "m").complete([PromptMessage(PromptRole.USER, parts)])
+        await OpenAIBackend(server.base_url, "m").complete([Message(Role.USER, parts)])
     assert server.requests[0][2]["messages"][0]["content"] == [
         {"type": "text", "text": "See"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},

@@ -5,14 +5,14 @@ import pytest
 from holdfast.models import (
     Backend,
     CompletionResponse,
-    PromptMessage,
-    PromptRole,
+    Message,
+    Role,
     ScriptedBackend,
     SimulatorBackend,
     Tool,
 )
 
-HELLO = [PromptMessage(PromptRole.USER, "Hello")]
+HELLO = [Message(Role.USER, "Hello")]
 TOOL = Tool("f", "", {})
 
 
@@ -43,7 +43,7 @@ async def test_streams_are_replayed_piece_by_piece() -> None:
 
 
 async def test_the_simulator_streams_a_few_words_at_a_time() -> None:
-    prompt = [PromptMessage(PromptRole.USER, "Say one two three  four\nfive six.")]
+    prompt = [Message(Role.USER, "Say one two three  four\nfive six.")]
     *pieces, whole = [item async for item in SimulatorBackend().stream(prompt)]
     assert whole == await SimulatorBackend().complete(prompt)
     assert isinstance(whole, CompletionResponse)

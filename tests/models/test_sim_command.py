@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
-from holdfast.models import OpenAIBackend, PromptMessage, PromptRole
+from holdfast.models import Message, OpenAIBackend, Role
 
 SIM = [sys.executable, "-m", "holdfast", "sim"]
 PATIENCE = 30.0
@@ -42,7 +42,7 @@ async def test_it_answers_until_it_is_told_to_stop(number: signal.Signals) -> No
         said = json.loads(first_line(process))
         assert said["base_url"] == said["url"] + "/v1"
         response = await OpenAIBackend(said["base_url"], "any").complete(
-            [PromptMessage(PromptRole.USER, "My name is Zq7kfa."), PromptMessage(PromptRole.USER, "What is my name?")]
+            [Message(Role.USER, "My name is Zq7kfa."), Message(Role.USER, "What is my name?")]
         )
         assert response.content == "Your name is Zq7kfa."
         assert httpx2.get(said["url"] + "/log").json()["answers"][0]["sources"][0]["index"] == 0

@@ -2,19 +2,19 @@
 
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole
+from holdfast.models import Message, Role
 from holdfast.models.simulator import SimulatorAnswer, answer
 
 
-def user(text: str) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, text)
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
 
 
 def said(*texts: str) -> SimulatorAnswer:
     """The answer after the user said these, with an assistant's word between them."""
     messages = []
     for text in texts:
-        messages += [user(text), PromptMessage(PromptRole.ASSISTANT, "All right.")]
+        messages += [user(text), Message(Role.ASSISTANT, "All right.")]
     return answer(messages[:-1])
 
 
@@ -61,9 +61,9 @@ def test_what_only_looks_like_a_name_is_none(text: str) -> None:
     assert words(text, "What is my name?") == "I do not know your name."
 
 
-@pytest.mark.parametrize("role", [PromptRole.SYSTEM, PromptRole.ASSISTANT])
-def test_a_name_from_system_or_assistant_is_not_known(role: PromptRole) -> None:
-    given = answer([PromptMessage(role, "My name is Radia."), user("What is my name?")])
+@pytest.mark.parametrize("role", [Role.SYSTEM, Role.ASSISTANT])
+def test_a_name_from_system_or_assistant_is_not_known(role: Role) -> None:
+    given = answer([Message(role, "My name is Radia."), user("What is my name?")])
     assert given.response.content == "I do not know your name."
     assert given.provenance.sources == ()
 
@@ -71,27 +71,27 @@ def test_a_name_from_system_or_assistant_is_not_known(role: PromptRole) -> None:
 def test_an_answer_says_which_message_it_is_from() -> None:
     given = answer(
         [
-            PromptMessage(PromptRole.SYSTEM, "You are helpful."),
+            Message(Role.SYSTEM, "You are helpful."),
             user("My name is Ada."),
-            PromptMessage(PromptRole.ASSISTANT, "Nice to meet you, Bob."),
+            Message(Role.ASSISTANT, "Nice to meet you, Bob."),
             user("What is my name?"),
         ]
     )
     (source,) = given.provenance.sources
-    assert (source.index, source.role, source.value) == (1, PromptRole.USER, "Ada")
+    assert (source.index, source.role, source.value) == (1, Role.USER, "Ada")
     assert source.words == "My name is Ada."
     assert given.provenance.rule == "recall"
 
 
 def test_a_tool_result_answers_a_question_that_the_user_never_answered() -> None:
-    found = PromptMessage(PromptRole.TOOL, "Found 1 memory: my name is Ada.", tool_call_id="call_1")
+    found = Message(Role.TOOL, "Found 1 memory: my name is Ada.", tool_call_id="call_1")
     given = answer([user("What is my name?"), found])
     assert given.response.content == "Your name is Ada."
-    assert given.provenance.sources[0].role == PromptRole.TOOL
+    assert given.provenance.sources[0].role == Role.TOOL
 
 
 def test_the_user_outranks_a_later_tool_result() -> None:
-    found = PromptMessage(PromptRole.TOOL, "my name is Radia", tool_call_id="call_1")
+    found = Message(Role.TOOL, "my name is Radia", tool_call_id="call_1")
     given = answer([user("My name is Ada."), found, user("What is my name?")])
     assert given.response.content == "Your name is Ada."
 
@@ -141,13 +141,13 @@ def test_anything_else_comes_back() -> None:
     assert words("Say cheese") == "You said: cheese"
 
 
-@pytest.mark.parametrize("messages", [[], [user("")], [user(" \n")], [PromptMessage(PromptRole.SYSTEM, "Be kind.")]])
-def test_an_empty_prompt_is_called_one(messages: list[PromptMessage]) -> None:
+@pytest.mark.parametrize("messages", [[], [user("")], [user(" \n")], [Message(Role.SYSTEM, "Be kind.")]])
+def test_an_empty_prompt_is_called_one(messages: list[Message]) -> None:
     assert answer(messages).response.content == "I received an empty prompt."
 
 
 def test_usage_is_a_token_for_every_four_characters_begun() -> None:
-    given = answer([PromptMessage(PromptRole.SYSTEM, "12345"), user("1234")])
+    given = answer([Message(Role.SYSTEM, "12345"), user("1234")])
     assert given.response.content == "You said: 1234"
     assert given.response.usage == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 
@@ -175,7 +175,7 @@ def test_an_earlier_wish_to_think_is_over() -> None:
 def test_the_same_prompt_has_the_same_answer() -> None:
     prompt = [
         user("Append the line a to the file b"),
-        PromptMessage(PromptRole.TOOL, "ok", tool_call_id="1"),
+        Message(Role.TOOL, "ok", tool_call_id="1"),
         user("Hi"),
     ]
     assert answer(prompt) == answer(list(prompt))

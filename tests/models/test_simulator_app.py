@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole
+from holdfast.models import Message, Role
 from holdfast.models.simulator import answer
 from holdfast.models.simulator.app import create_app
 from holdfast.models.simulator.log import LENGTH, AnswerLog
@@ -219,7 +219,7 @@ async def test_the_log_says_where_each_answer_came_from(client: httpx2.AsyncClie
 def test_the_log_keeps_the_newest_answers_and_cuts_long_ones() -> None:
     log = AnswerLog()
     for number in range(LENGTH + 2):
-        asked = ModelRequest("m", [PromptMessage(PromptRole.USER, f"{number} " + "x" * 1000)], [], stream=False)
+        asked = ModelRequest("m", [Message(Role.USER, f"{number} " + "x" * 1000)], [], stream=False)
         log.add(number, "chat", asked, answer(asked.messages), None)
     document = log.document()
     assert document["answered"] == LENGTH + 2

@@ -6,27 +6,27 @@ import sys
 
 import pytest
 
-from holdfast.models import Backend, PromptMessage, PromptRole, SimulatorBackend
+from holdfast.models import Backend, Message, Role, SimulatorBackend
 from holdfast.models.simulator import answer
 
 
 async def test_it_answers_as_the_pure_function_does() -> None:
     backend: Backend = SimulatorBackend()
-    prompt = [PromptMessage(PromptRole.USER, "My name is Ada. What is my name?")]
+    prompt = [Message(Role.USER, "My name is Ada. What is my name?")]
     assert await backend.complete(prompt) == answer(prompt).response
 
 
 async def test_it_thinks_as_long_as_it_is_told() -> None:
     loop = asyncio.get_running_loop()
     start = loop.time()
-    await SimulatorBackend().complete([PromptMessage(PromptRole.USER, "Think for 0.2 seconds.")])
+    await SimulatorBackend().complete([Message(Role.USER, "Think for 0.2 seconds.")])
     assert 0.19 < loop.time() - start < 30
 
 
 async def test_thinking_can_be_cancelled() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await SimulatorBackend().complete([PromptMessage(PromptRole.USER, "Think for 60 seconds.")])
+            await SimulatorBackend().complete([Message(Role.USER, "Think for 60 seconds.")])
 
 
 def test_the_package_imports_no_web_library() -> None:

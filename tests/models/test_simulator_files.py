@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole, Tool
+from holdfast.models import Message, Role, Tool
 from holdfast.models.messages import Part
 from holdfast.models.simulator import answer
 
@@ -22,11 +22,11 @@ def words(text: str) -> Part:
     return {"type": "text", "text": text}
 
 
-def user(*content: Part | str) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, [words(part) if isinstance(part, str) else part for part in content])
+def user(*content: Part | str) -> Message:
+    return Message(Role.USER, [words(part) if isinstance(part, str) else part for part in content])
 
 
-def said(*messages: PromptMessage) -> str:
+def said(*messages: Message) -> str:
     return answer(messages).response.content
 
 
@@ -61,9 +61,7 @@ def test_a_caption_and_its_file_are_both_answered() -> None:
     ],
 )
 def test_a_question_about_a_text_is_answered_from_it_later(question: str) -> None:
-    given = answer(
-        [user(file()), PromptMessage(PromptRole.ASSISTANT, "Thanks."), user("Fine weather."), user(question)]
-    )
+    given = answer([user(file()), Message(Role.ASSISTANT, "Thanks."), user("Fine weather."), user(question)])
     assert given.response.content.endswith("is heron-7.")
     (source,) = given.provenance.sources
     assert (source.thing, source.value, source.index) == ("code word", "heron-7", 0)
@@ -81,7 +79,7 @@ def test_a_text_that_was_copied_into_the_words_is_found() -> None:
 
 
 def test_the_assistants_words_are_no_file() -> None:
-    echo = PromptMessage(PromptRole.ASSISTANT, "The code word is stork.")
+    echo = Message(Role.ASSISTANT, "The code word is stork.")
     assert said(echo, user("What is the code word in the file?")) == "I do not know the code word in the file."
 
 
@@ -90,13 +88,13 @@ def test_a_file_that_is_not_in_the_prompt_is_read() -> None:
     (call,) = answer(prompt, [READ]).response.tool_calls
     assert (call.name, call.arguments) == ("read_file", {"path": "notes.txt"})
     prompt += [
-        PromptMessage(PromptRole.ASSISTANT, "", [call]),
-        PromptMessage(PromptRole.TOOL, NOTES, tool_call_id=call.id),
+        Message(Role.ASSISTANT, "", [call]),
+        Message(Role.TOOL, NOTES, tool_call_id=call.id),
     ]
     given = answer(prompt, [READ])
     assert given.response.content == "The code word in notes.txt is heron-7."
-    assert given.provenance.sources[0].role == PromptRole.TOOL
-    prompt[-1] = PromptMessage(PromptRole.TOOL, "error: no such file", tool_call_id=call.id)
+    assert given.provenance.sources[0].role == Role.TOOL
+    prompt[-1] = Message(Role.TOOL, "error: no such file", tool_call_id=call.id)
     assert answer(prompt, [READ]).response.content == "I do not know the code word in notes.txt."
 
 
@@ -135,7 +133,7 @@ TOLD = (
 
 
 def test_a_file_that_is_told_in_words_is_a_file() -> None:
-    told = PromptMessage(PromptRole.USER, TOLD)
+    told = Message(Role.USER, TOLD)
     described = "I received 1 attachment: notes (1).txt (text/plain, 41 bytes), which begins"
     assert said(told).startswith(described)
     assert said(told).endswith(" You said: What is this?")
@@ -143,7 +141,7 @@ def test_a_file_that_is_told_in_words_is_a_file() -> None:
 
 
 def test_what_a_file_says_is_not_what_the_user_says() -> None:
-    assert said(PromptMessage(PromptRole.USER, TOLD), user("What is my name?")) == "I do not know your name."
+    assert said(Message(Role.USER, TOLD), user("What is my name?")) == "I do not know your name."
 
 
 def test_an_image_has_the_name_that_the_words_give_it() -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole, Tool, ToolCall
+from holdfast.models import Message, Role, Tool, ToolCall
 from holdfast.models.messages import Part
 from holdfast.models.simulator import answer
 
@@ -22,8 +22,8 @@ DRESSES = {
 }
 
 
-def user(text: str) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, text)
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
 
 
 @pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES.keys())
@@ -74,12 +74,12 @@ def test_brackets_that_hold_no_time_are_the_users_words() -> None:
 def test_a_long_and_odd_prompt_is_answered_soon(text: str) -> None:
     start = time.process_time()
     answer([user(text)])
-    answer([PromptMessage(PromptRole.SYSTEM, text), user("Remember: my a is b. What is the code word in a.txt?")])
+    answer([Message(Role.SYSTEM, text), user("Remember: my a is b. What is the code word in a.txt?")])
     assert time.process_time() - start < 10
 
 
-def parts(*content: Part) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, list(content))
+def parts(*content: Part) -> Message:
+    return Message(Role.USER, list(content))
 
 
 TEXT: Part = {"type": "text", "text": "What is my name?"}
@@ -107,19 +107,19 @@ def test_an_earlier_attachment_is_not_in_this_message() -> None:
 
 
 def test_a_skill_that_is_listed_is_not_a_name() -> None:
-    listing = PromptMessage(PromptRole.SYSTEM, "Skills:\n- recall-name: Recall the user's name\n- name: Radia")
+    listing = Message(Role.SYSTEM, "Skills:\n- recall-name: Recall the user's name\n- name: Radia")
     given = answer([listing, user("Recall my name.")])
     assert given.response.content == "I do not know your name."
 
 
-@pytest.mark.parametrize("role", [PromptRole.SYSTEM, PromptRole.USER])
-def test_what_a_runtime_keeps_in_memory_is_known_where_memory_is_asked_for(role: PromptRole) -> None:
+@pytest.mark.parametrize("role", [Role.SYSTEM, Role.USER])
+def test_what_a_runtime_keeps_in_memory_is_known_where_memory_is_asked_for(role: Role) -> None:
     text = "Memory of earlier sessions: the user's favorite color is teal."
-    memory = PromptMessage(role, text if role == PromptRole.SYSTEM else f"<system-reminder>{text}</system-reminder>")
+    memory = Message(role, text if role == Role.SYSTEM else f"<system-reminder>{text}</system-reminder>")
     asked = answer([memory, user("Use the memory tool to recall my favorite color, then tell me what it is.")])
     assert asked.response.content == "Your favorite color is teal."
     (source,) = asked.provenance.sources
-    assert (source.index, source.role) == (0, PromptRole.SYSTEM)
+    assert (source.index, source.role) == (0, Role.SYSTEM)
     assert answer([memory, user("What is my favorite color?")]).response.content == "I do not know your favorite color."
 
 
@@ -156,7 +156,7 @@ OBSERVED = "Observation:\nmy name is Radia\nNew task:\n{}"
 def test_a_new_task_behind_an_observation_is_the_users() -> None:
     prompt = [
         user("New task:\nMy name is Ada."),
-        PromptMessage(PromptRole.ASSISTANT, "…"),
+        Message(Role.ASSISTANT, "…"),
         user(OBSERVED.format("What is my name?")),
     ]
     given = answer(prompt)
@@ -190,14 +190,14 @@ def test_other_tools_run_before_the_final_answer() -> None:
     call_id = first.tool_calls[0].id
     done = [
         request,
-        PromptMessage(PromptRole.ASSISTANT, "", first.tool_calls),
-        PromptMessage(PromptRole.TOOL, "ok", tool_call_id=call_id),
+        Message(Role.ASSISTANT, "", first.tool_calls),
+        Message(Role.TOOL, "ok", tool_call_id=call_id),
     ]
     assert [call.name for call in answer(done, [FINAL, append]).response.tool_calls] == ["final_answer"]
 
 
 def test_an_agent_that_writes_code_gets_code() -> None:
-    system = PromptMessage(PromptRole.SYSTEM, "Write code between <code> and </code>; end with final_answer(...).")
+    system = Message(Role.SYSTEM, "Write code between <code> and </code>; end with final_answer(...).")
     given = answer([system, user("My name is D'Arcy-2."), user('Say "hi".')])
     assert given.response.content == "<code>\nfinal_answer('You said: \"hi\".')\n</code>"
 
@@ -214,15 +214,15 @@ def test_a_tool_that_is_deferred_is_selected_first() -> None:
     searched = [
         listed,
         REMEMBER,
-        PromptMessage(PromptRole.ASSISTANT, "", [search]),
-        PromptMessage(PromptRole.TOOL, "found", tool_call_id=search.id),
+        Message(Role.ASSISTANT, "", [search]),
+        Message(Role.TOOL, "found", tool_call_id=search.id),
     ]
     (save,) = answer(searched, [SEARCH, SAVE]).response.tool_calls
     assert (save.name, save.arguments) == (SAVE.name, {"text": "my favorite color is teal."})
     saved = [
         *searched,
-        PromptMessage(PromptRole.ASSISTANT, "", [save]),
-        PromptMessage(PromptRole.TOOL, "saved", tool_call_id=save.id),
+        Message(Role.ASSISTANT, "", [save]),
+        Message(Role.TOOL, "saved", tool_call_id=save.id),
     ]
     assert answer(saved, [SEARCH, SAVE]).response.content == "Done: saved"
 
@@ -231,8 +231,8 @@ def test_a_search_that_finds_nothing_is_not_repeated() -> None:
     search = ToolCall("1", "ToolSearch", {"query": "x"})
     prompt = [
         REMEMBER,
-        PromptMessage(PromptRole.ASSISTANT, "", [search]),
-        PromptMessage(PromptRole.TOOL, "nothing", tool_call_id="1"),
+        Message(Role.ASSISTANT, "", [search]),
+        Message(Role.TOOL, "nothing", tool_call_id="1"),
     ]
     given = answer(prompt, [SEARCH])
     assert (given.response.tool_calls, given.provenance.rule) == ([], "no_tool")
@@ -248,8 +248,8 @@ def test_a_hidden_tool_is_called_through_another() -> None:
     found = '{"tools":[{"name":"memory_add","parameters":{"properties":{"content":{}}}},{"name":"web_search"}]}'
     prompt = [
         REMEMBER,
-        PromptMessage(PromptRole.ASSISTANT, "", [search]),
-        PromptMessage(PromptRole.TOOL, found, tool_call_id=search.id),
+        Message(Role.ASSISTANT, "", [search]),
+        Message(Role.TOOL, found, tool_call_id=search.id),
     ]
     (call,) = answer(prompt, tools).response.tool_calls
     assert call.name == "tool_call"

@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from holdfast.models import CompletionResponse, PromptMessage, PromptRole, SimulatorBackend
+from holdfast.models import CompletionResponse, Message, Role, SimulatorBackend
 from holdfast.models.simulator import answer
 
 
 def said(text: str) -> str:
-    return answer([PromptMessage(PromptRole.USER, text)]).response.content
+    return answer([Message(Role.USER, text)]).response.content
 
 
 def test_counting() -> None:
@@ -41,13 +41,13 @@ def test_a_story_says_nothing_twice_in_a_row() -> None:
 
 
 def test_slowly_is_a_matter_of_the_long_answer_only() -> None:
-    assert answer([PromptMessage(PromptRole.USER, "Count slowly to 100")]).pace > 0
-    assert answer([PromptMessage(PromptRole.USER, "Count to 100")]).pace == 0
-    assert answer([PromptMessage(PromptRole.USER, "Speak slowly.")]).pace == 0
+    assert answer([Message(Role.USER, "Count slowly to 100")]).pace > 0
+    assert answer([Message(Role.USER, "Count to 100")]).pace == 0
+    assert answer([Message(Role.USER, "Speak slowly.")]).pace == 0
 
 
 async def test_a_backend_streams_the_pieces_and_then_the_whole() -> None:
-    prompt = [PromptMessage(PromptRole.USER, "Count to 30.")]
+    prompt = [Message(Role.USER, "Count to 30.")]
     *pieces, whole = [piece async for piece in SimulatorBackend().stream(prompt)]
     assert len(pieces) == 30
     assert isinstance(whole, CompletionResponse)
@@ -56,9 +56,7 @@ async def test_a_backend_streams_the_pieces_and_then_the_whole() -> None:
 
 
 async def test_a_slow_stream_can_be_left_in_the_middle() -> None:
-    async with aclosing(
-        SimulatorBackend().stream([PromptMessage(PromptRole.USER, "Count slowly to 20000.")])
-    ) as stream:  # type: ignore[type-var]
+    async with aclosing(SimulatorBackend().stream([Message(Role.USER, "Count slowly to 20000.")])) as stream:  # type: ignore[type-var]
         first = [await anext(stream) for _ in range(3)]
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):

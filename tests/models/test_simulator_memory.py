@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole, Tool, ToolCall
+from holdfast.models import Message, Role, Tool, ToolCall
 from holdfast.models.simulator import SimulatorAnswer, answer
 
 TELL = "Please use the memory tool to remember: my favorite color is blue."
 ASK = "Use the memory tool to recall my favorite color, then tell me what it is."
 
 
-def user(text: str) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, text)
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
 
 
 def tool(name: str, *required: str, description: str = "", **properties: Any) -> Tool:
@@ -105,15 +105,15 @@ def test_a_plain_question_asks_no_tool() -> None:
     assert (given.response.content, given.response.tool_calls) == ("I do not know your favorite color.", [])
 
 
-def recalled(result: str, *before: PromptMessage, offered: Tool = RECALL) -> SimulatorAnswer:
+def recalled(result: str, *before: Message, offered: Tool = RECALL) -> SimulatorAnswer:
     """The answer after the memory tool brought this back."""
     prompt = [*before, user(ASK)]
     (call,) = answer(prompt, [offered]).response.tool_calls
     return answer(
         [
             *prompt,
-            PromptMessage(PromptRole.ASSISTANT, "", [call]),
-            PromptMessage(PromptRole.TOOL, result, tool_call_id=call.id),
+            Message(Role.ASSISTANT, "", [call]),
+            Message(Role.TOOL, result, tool_call_id=call.id),
         ],
         [offered],
     )
@@ -140,7 +140,7 @@ def test_the_newest_fact_that_the_tool_brings_is_told(result: str) -> None:
     given = recalled(result)
     assert given.response.content == "Your favorite color is blue."
     (source,) = given.provenance.sources
-    assert (source.index, source.role) == (2, PromptRole.TOOL)
+    assert (source.index, source.role) == (2, Role.TOOL)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_without_a_tool_the_conversation_is_asked() -> None:
 
 
 def test_memory_in_a_file_that_the_runtime_names() -> None:
-    system = PromptMessage(PromptRole.SYSTEM, "Your memory is kept in /home/x/memory/MEMORY.md (see MEMORY.md).")
+    system = Message(Role.SYSTEM, "Your memory is kept in /home/x/memory/MEMORY.md (see MEMORY.md).")
     write = tool("Write", "file_path", "content")
     (call,) = answer([system, user(TELL)], [write]).response.tool_calls
     assert call.arguments == {"file_path": "/home/x/memory/MEMORY.md", "content": "my favorite color is blue."}
@@ -184,8 +184,8 @@ def test_facts_outlive_a_compaction() -> None:
         "[COMPACTED CONTEXT]\nuser: Hi, my name is Ada.\nassistant: my name is Radia, nice to meet you.\n"
         "The user's favorite color is teal."
     )
-    for role in (PromptRole.USER, PromptRole.SYSTEM):
-        prompt = [PromptMessage(role, summary), user("Turn 199."), user("What's my name? What is my favorite color?")]
+    for role in (Role.USER, Role.SYSTEM):
+        prompt = [Message(role, summary), user("Turn 199."), user("What's my name? What is my favorite color?")]
         given = answer(prompt)
         assert given.response.content == "Your name is Ada. Your favorite color is teal."
         assert [source.index for source in given.provenance.sources] == [0, 0]
@@ -204,7 +204,7 @@ def test_what_the_user_only_had_written_or_said_is_no_fact_in_a_summary_either()
 def test_a_file_outlives_a_compaction() -> None:
     data = base64.b64encode(b"the code word is heron").decode()
     file = {"type": "file", "file": {"filename": "a.txt", "file_data": f"data:text/plain;base64,{data}"}}
-    summary = PromptMessage(PromptRole.USER, [{"type": "text", "text": "[COMPACTED CONTEXT]\n- user: (a file)"}, file])
+    summary = Message(Role.USER, [{"type": "text", "text": "[COMPACTED CONTEXT]\n- user: (a file)"}, file])
     given = answer([summary, user("What is the code word in a.txt?")])
     assert given.response.content == "The code word in a.txt is heron."
     assert answer([summary, user("Which files did I send?")]).response.content.startswith("You sent me a.txt")
@@ -225,7 +225,7 @@ def test_the_result_of_another_tool_is_no_bare_value() -> None:
     call = ToolCall("1", "weather", {"city": "favorite color"})
     prompt = [
         user("Recall my favorite color."),
-        PromptMessage(PromptRole.ASSISTANT, "", [call]),
-        PromptMessage(PromptRole.TOOL, "blue", tool_call_id="1"),
+        Message(Role.ASSISTANT, "", [call]),
+        Message(Role.TOOL, "blue", tool_call_id="1"),
     ]
     assert "blue" not in answer(prompt, [RECALL]).response.content

@@ -2,18 +2,18 @@
 
 import pytest
 
-from holdfast.models import PromptMessage, PromptRole, Tool, ToolCall
+from holdfast.models import Message, Role, Tool, ToolCall
 from holdfast.models.simulator import answer
 
 SCHEMA = {"type": "object", "properties": {"file_path": {"type": "string"}, "text": {"type": "string"}}}
 APPEND = Tool("append_file", "Append a line to a file.", SCHEMA)
 
 
-def user(text: str) -> PromptMessage:
-    return PromptMessage(PromptRole.USER, text)
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
 
 
-def calls(text: str, *before: PromptMessage) -> list[ToolCall]:
+def calls(text: str, *before: Message) -> list[ToolCall]:
     response = answer([*before, user(text)], [APPEND]).response
     assert response.content == ""
     return response.tool_calls
@@ -47,7 +47,7 @@ def test_two_lines_become_two_calls_with_ids_of_their_own() -> None:
 def test_a_retry_has_the_same_call_id_and_a_later_turn_another() -> None:
     text = "Append the line a to the file x"
     assert calls(text)[0].id == calls(text)[0].id
-    assert calls(text)[0].id != calls(text, user(text), PromptMessage(PromptRole.ASSISTANT, "Done: ok"))[0].id
+    assert calls(text)[0].id != calls(text, user(text), Message(Role.ASSISTANT, "Done: ok"))[0].id
 
 
 def test_the_result_of_the_tool_ends_the_turn() -> None:
@@ -55,8 +55,8 @@ def test_the_result_of_the_tool_ends_the_turn() -> None:
     (call,) = answer([request], [APPEND]).response.tool_calls
     prompt = [
         request,
-        PromptMessage(PromptRole.ASSISTANT, "", [call]),
-        PromptMessage(PromptRole.TOOL, "appended 2 bytes", tool_call_id=call.id),
+        Message(Role.ASSISTANT, "", [call]),
+        Message(Role.TOOL, "appended 2 bytes", tool_call_id=call.id),
     ]
     given = answer(prompt, [APPEND])
     assert given.response.content == "Done: appended 2 bytes"
@@ -66,7 +66,7 @@ def test_the_result_of_the_tool_ends_the_turn() -> None:
 
 def test_a_question_beside_an_effect_does_not_repeat_the_effect() -> None:
     request = user("Append the line a to the file x. What is my name?")
-    given = answer([request, PromptMessage(PromptRole.TOOL, "ok", tool_call_id="1")], [APPEND])
+    given = answer([request, Message(Role.TOOL, "ok", tool_call_id="1")], [APPEND])
     assert given.response.tool_calls == []
     assert given.response.content == "Done: ok"
 
@@ -89,7 +89,7 @@ def test_without_a_fitting_tool_nothing_is_called(tools: list[Tool]) -> None:
 
 def test_a_request_that_is_answered_is_not_done_again() -> None:
     given = answer(
-        [user("Append the line a to the file x"), PromptMessage(PromptRole.ASSISTANT, "Done: ok"), user("Thanks")],
+        [user("Append the line a to the file x"), Message(Role.ASSISTANT, "Done: ok"), user("Thanks")],
         [APPEND],
     )
     assert given.response.tool_calls == []
@@ -104,13 +104,13 @@ WRITE, READ, SKILL = tool("write", "file_path", "content"), tool("read", "file_p
 ASK = tool("ask_agent", "url", "text")
 
 
-def after(prompt: list[PromptMessage], result: str, offered: list[Tool]) -> list[PromptMessage]:
+def after(prompt: list[Message], result: str, offered: list[Tool]) -> list[Message]:
     """The prompt once the call that it leads to has given this."""
     (call,) = answer(prompt, offered).response.tool_calls
     return [
         *prompt,
-        PromptMessage(PromptRole.ASSISTANT, "", [call]),
-        PromptMessage(PromptRole.TOOL, result, tool_call_id=call.id),
+        Message(Role.ASSISTANT, "", [call]),
+        Message(Role.TOOL, result, tool_call_id=call.id),
     ]
 
 

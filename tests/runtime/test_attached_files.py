@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.runtime.desk import Conversation
 
-from holdfast.models import CompletionResponse, PromptMessage, ScriptedBackend, SimulatorBackend
+from holdfast.models import CompletionResponse, Message, ScriptedBackend, SimulatorBackend
 from holdfast.runtime import prompt_files
 from holdfast.store import Store
 
@@ -13,7 +13,7 @@ def script(answers: int) -> ScriptedBackend:
     return ScriptedBackend([CompletionResponse("seen")] * answers)
 
 
-def users(backend: ScriptedBackend) -> list[PromptMessage]:
+def users(backend: ScriptedBackend) -> list[Message]:
     """What the user is heard to say in the last prompt."""
     return [message for message in backend.invocations[-1].messages if message.role == "user"]
 

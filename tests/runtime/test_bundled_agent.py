@@ -9,9 +9,9 @@ from tests.runtime.desk import Conversation, tool_round
 from holdfast.a2a import DataPart, FilePart
 from holdfast.models import (
     CompletionResponse,
+    Message,
     ModelUnreachable,
-    PromptMessage,
-    PromptRole,
+    Role,
     ScriptedBackend,
     SimulatorBackend,
     Tool,
@@ -70,7 +70,7 @@ async def test_an_answer_is_passed_on_as_it_comes(store: Store, workspace: Path)
 async def test_a_stream_without_an_end_is_no_answer(store: Store, workspace: Path) -> None:
     class Cut(ScriptedBackend):
         async def stream(
-            self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+            self, messages: Sequence[Message], tools: Sequence[Tool] = ()
         ) -> AsyncIterator[str | CompletionResponse]:
             yield "Your name is "
 
@@ -92,5 +92,5 @@ async def test_data_and_files_that_are_elsewhere_are_told_in_words(store: Store,
     file = FilePart(url="https://example.org/a.pdf", media_type="application/pdf")
     await Conversation(store, workspace, script).say("", file, DataPart({"k": 1}))
     asked = script.invocations[0].messages[-1]
-    assert asked.role == PromptRole.USER
+    assert asked.role == Role.USER
     assert asked.text == '[attached file: https://example.org/a.pdf (application/pdf)]\n{"k":1}'

@@ -14,7 +14,7 @@ from holdfast.a2a.turns import conversation as log
 from holdfast.a2a.turns.conversation import MARK
 from holdfast.core import types
 from holdfast.core.errors import Corrupt
-from holdfast.models import CompletionResponse, PromptMessage, PromptRole, ScriptedBackend, SimulatorBackend
+from holdfast.models import CompletionResponse, Message, Role, ScriptedBackend, SimulatorBackend
 from holdfast.runtime.compaction import LEFT_OUT, summarize, trim_results
 from holdfast.runtime.facts import newest, statements
 from holdfast.store import Store, open_store
@@ -47,7 +47,7 @@ async def test_the_last_messages_stay_and_the_originals_are_readable(store: Stor
     talk.compact_over = 2_500
     await talk.say("And now?")
     system, summary, *kept, asked = backend.invocations[-1].messages
-    assert (system.role, summary.role, asked.text) == (PromptRole.SYSTEM, PromptRole.USER, "And now?")
+    assert (system.role, summary.role, asked.text) == (Role.SYSTEM, Role.USER, "And now?")
     assert [message.text[:15] for message in kept] == ["My number 6 is ", "ok", "My number 7 is ", "ok"]
     assert summary.text.startswith(f"{MARK}\nThis stands for the 12 messages")
     assert all(f"My number {number} is {number}." in summary.text for number in range(6))
@@ -179,8 +179,8 @@ def test_what_is_only_to_be_said_does_not_replace_a_fact() -> None:
 
 def test_old_results_are_left_out_of_a_turn_that_grows() -> None:
     prompt = [
-        PromptMessage(PromptRole.USER, "go"),
-        *(PromptMessage(PromptRole.TOOL, "x" * 400, tool_call_id=str(n)) for n in range(8)),
+        Message(Role.USER, "go"),
+        *(Message(Role.TOOL, "x" * 400, tool_call_id=str(n)) for n in range(8)),
     ]
     shorter = trim_results(prompt, 500)
     assert [message.text == LEFT_OUT for message in shorter[1:]] == [True] * 4 + [False] * 4

@@ -8,7 +8,9 @@ from holdfast.models.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from holdfast.models.messages import Backend, CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
+from holdfast.models.messages import Backend, CompletionResponse, Tool, ToolCall
+from holdfast.models.messages import PromptMessage as Message
+from holdfast.models.messages import PromptRole as Role
 from holdfast.models.openai import OpenAIBackend
 from holdfast.models.parts import Content, Part, file_part, image_part, text_part
 from holdfast.models.retries import Retries
@@ -21,6 +23,7 @@ __all__ = [
     "CompletionResponse",
     "Content",
     "Invocation",
+    "Message",
     "ModelAnswerUnreadable",
     "ModelBusy",
     "ModelError",
@@ -28,9 +31,8 @@ __all__ = [
     "ModelUnreachable",
     "OpenAIBackend",
     "Part",
-    "PromptMessage",
-    "PromptRole",
     "Retries",
+    "Role",
     "ScriptedBackend",
     "SimulatorBackend",
     "Tool",

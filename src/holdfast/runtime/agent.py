@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from holdfast.a2a import Handler, Turn
 from holdfast.core import HoldfastError
 from holdfast.core.retry import until_written
-from holdfast.models import Backend, CompletionResponse, ModelUnreachable, PromptMessage, PromptRole
+from holdfast.models import Backend, CompletionResponse, ModelUnreachable
+from holdfast.models.messages import PromptMessage, PromptRole
 from holdfast.models.usage import CACHE_READ
 from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trim_results
 from holdfast.runtime.file_tools import FILE_TOOLS

@@ -17,7 +17,7 @@ from holdfast.a2a.turns.conversation import MARK, older, summary_message
 from holdfast.a2a.turns.records import part_record
 from holdfast.core import strict_json
 from holdfast.core.retry import until_written
-from holdfast.models import PromptMessage, PromptRole
+from holdfast.models.messages import PromptMessage, PromptRole
 from holdfast.runtime.facts import MAX_SENTENCE, newest, statements
 from holdfast.runtime.prompt import prompt, tokens
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from holdfast.a2a import PastMessage, Role, Turn
 from holdfast.core.event_bodies import ToolFinished, ToolStarted, read
-from holdfast.models import PromptMessage, PromptRole
+from holdfast.models.messages import PromptMessage, PromptRole
 from holdfast.runtime import prompt_files
 from holdfast.runtime.skills import Skill, skills_in
 
