@@ -130,7 +130,7 @@ async def test_another_erasure_meanwhile_does_not_bring_back_what_it_erased(stor
     async def other() -> None:
         await store.erasure.erase("s", [2], reason="first")
 
-    await with_meanwhile(store, other, at=0).erase("s", [3], reason="second")
+    await with_meanwhile(store, other, at=1).erase("s", [3], reason="second")
     assert (await store.state.get("s")).document == {}
     await verified(store, "s")
 

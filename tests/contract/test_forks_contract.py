@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.support.changes import assert_verified
 from tests.support.following import take
 from tests.support.interrupted import Twice
 from tests.support.material import numbered
@@ -122,6 +123,17 @@ async def test_the_sources_idempotency_keys_are_known_in_the_fork(store: Store) 
     assert (done.seqs, done.replayed) == ((2,), 1)
     early = await store.forks.fork("s", at=1)
     assert (await store.append(early.session_id, [NewEvent("keyed", {"n": 1}, idempotency_key="k1")])).replayed == 0
+
+
+async def test_a_fork_of_a_session_that_followed_another_has_a_place_of_its_own(store: Store) -> None:
+    await store.keys.resolve("k", session_id="first")
+    await store.keys.reset("k", new_session_id="second")
+    await store.keys.reset("k", new_session_id="third")
+    second = await store.sessions.get("second")
+    assert second.lineage == {"previousSession": "first", "nextSession": "third"}
+    made = await store.forks.fork("second", new_session_id="f")
+    assert made.lineage == {"forkedFrom": {"sessionId": "second", "seq": second.head_seq}}
+    await assert_verified(store, "second", "f")
 
 
 async def test_a_fork_of_a_fork(store: Store) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.support.changes import assert_verified, types_of
 from tests.support.interrupted import Twice
 from tests.support.material import numbered, values
+from tests.support.steps import Meanwhile
 
 from holdfast.core.errors import Conflict, InvalidInput, NotFound
 from holdfast.store import Store, open_store
@@ -78,6 +79,22 @@ async def test_of_many_resets_at_once_each_succeeds_whole_or_is_refused_whole(st
         made = [session.session_id for session in (await one.sessions.list()).sessions]
         assert sorted(made) == sorted(route), "a refused reset left its session behind"
         await assert_verified(one, *route)
+
+
+async def test_a_reset_that_comes_too_late_is_refused_whole(store: Store) -> None:
+    """Another reset moves the key on after the first has looked where it routes."""
+    await store.keys.resolve("k", session_id="s")
+
+    async def other() -> None:
+        await store.keys.reset("k", new_session_id="theirs")
+
+    late = replace(store.keys, workers=Meanwhile(store.keys.workers, other, 0))
+    with pytest.raises(Conflict, match="moved on meanwhile"):
+        await late.reset("k", new_session_id="ours")
+    assert [each.session_id for each in await store.keys.routes("k")] == ["s", "theirs"]
+    with pytest.raises(NotFound):
+        await store.sessions.get("ours")
+    await assert_verified(store, "s", "theirs")
 
 
 async def test_a_reset_that_is_run_again_after_a_lost_answer_is_one(store: Store) -> None:

@@ -47,6 +47,17 @@ async def test_expiry_lets_another_take_over_and_refuses_nothing_by_itself(store
         await store.append("s", numbered(2), lease=lease)
 
 
+async def test_a_holder_that_comes_back_after_its_time_is_another_one(store: Store) -> None:
+    """Whoever it was before may not know that its time is over: what it still writes is refused."""
+    first = await store.leases.acquire("s", "a", 1)
+    async with asyncio.timeout(60):
+        while (again := await store.leases.acquire("s", "a", 1)).fence == first.fence:
+            await asyncio.sleep(0.01)
+    assert again.fence == first.fence + 1
+    with pytest.raises(LeaseLost):
+        await store.append("s", numbered(1), lease=first)
+
+
 async def test_a_released_lease_is_free_at_once(store: Store) -> None:
     lease = await store.leases.acquire("s", "a", 60_000)
     await store.leases.release(lease)
