@@ -46,6 +46,12 @@ def postgres_url(postgres: Server) -> str:
     return postgres.new_store()
 
 
+@pytest.fixture
+def empty_postgres_url(postgres: Server) -> str:
+    """A database of its own in which nothing is yet."""
+    return postgres.new_database()
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest) -> str:
     """A new store on each engine in turn."""

@@ -1,6 +1,7 @@
 """The first that ends decides: the others are cut off and have ended, whoever waits is told which was which."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -32,6 +33,16 @@ async def value(number: int) -> int:
 
 async def failure() -> None:
     raise ValueError("no")
+
+
+async def test_an_error_that_nobody_asks_for_is_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Two ended at once, and whoever waited looked at one of them only."""
+    first, failed = await first_of(value(7), failure())
+    assert first is not None and failed is not None
+    del failed
+    gc.collect()
+    await asyncio.sleep(0)
+    assert caplog.records == []
 
 
 async def test_the_first_is_there_and_the_others_have_ended() -> None:

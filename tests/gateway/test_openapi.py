@@ -89,4 +89,4 @@ def test_what_the_stores_own_events_say_is_described(app: FastAPI) -> None:
         found = schemas[f"{body.__name__}Body"]
         assert found["description"].startswith(f"`{kind}`: ")
         assert set(found["properties"]) == set(body.__struct_encode_fields__)
-    assert {"$ref": "#/components/schemas/GoalUpdatedBody"} in schemas["Message"]["properties"]["data"]["anyOf"]
+    assert {"$ref": "#/components/schemas/GoalUpdatedBody"} in schemas["FeedMessage"]["properties"]["data"]["anyOf"]

@@ -208,12 +208,12 @@ async def test_a_store_that_was_copied_before_it_knew_epochs_begins_one(postgres
 
 @pytest.mark.parametrize(("happened", "epochs"), [(LOST_PLACE, [(1,)]), (COPIED, [(2,)])], ids=["failover", "copy"])
 async def test_a_store_from_before_epochs_finds_everything_that_was_in_it(
-    postgres_url: str, happened: str, epochs: list[tuple[int]]
+    empty_postgres_url: str, happened: str, epochs: list[tuple[int]]
 ) -> None:
     """Its index had gone further than the log is now, or its events are ahead of what this server has given out."""
-    bring_to(postgres_url, BEFORE_EPOCHS)
-    assert ask(postgres_url, happened)
-    async with await open_store(postgres_url) as store:
+    bring_to(empty_postgres_url, BEFORE_EPOCHS)
+    assert ask(empty_postgres_url, happened)
+    async with await open_store(empty_postgres_url) as store:
         assert [hit.seq for hit in (await store.search.find("ünïcode")).hits] == [4, 3, 2]
         assert await found(store, "hello") == {"turns"}
         now = await store.feed.now()
@@ -221,12 +221,12 @@ async def test_a_store_from_before_epochs_finds_everything_that_was_in_it(
         assert (await anext(store.feed.everything(now))).event.value() == "later"
         assert await found(store, "later") == {"described"}
         assert [event.seq for event in await take(store.feed.session("described"), 5)] == [1, 2, 3, 4, 5]
-        assert ask(postgres_url, EPOCHS) == epochs
+        assert ask(empty_postgres_url, EPOCHS) == epochs
 
 
-async def test_cursors_from_before_epochs_go_on_in_the_same_history(postgres_url: str) -> None:
-    bring_to(postgres_url, BEFORE_EPOCHS)
-    async with await open_store(postgres_url) as store:
+async def test_cursors_from_before_epochs_go_on_in_the_same_history(empty_postgres_url: str) -> None:
+    bring_to(empty_postgres_url, BEFORE_EPOCHS)
+    async with await open_store(empty_postgres_url) as store:
         entries = await take(store.feed.everything(f"{STORE_ID}.0.0"), 9)
         by_session = {(entry.session_id, entry.event.seq) for entry in entries}
         ends = {"described": 4, "with-state": 2, "turns": 3}

@@ -35,6 +35,7 @@ async def first_of(
         ended, _ = await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await _cut_off([future for future in futures if future not in ended], patience)
+    _forget_errors(ended)
     return tuple(future if future in ended else None for future in futures)
 
 
@@ -52,6 +53,11 @@ async def _cut_off(futures: "list[asyncio.Future[Any]]", patience: float | None)
         future.cancel()
     if futures:
         ended, _ = await asyncio.wait(futures, timeout=patience)
-        for future in ended:
-            if not future.cancelled():
-                future.exception()  # nobody asks any more how it ended
+        _forget_errors(ended)
+
+
+def _forget_errors(ended: "set[asyncio.Future[Any]]") -> None:
+    """Whoever asks one of them for its result is told its error; if nobody does, that is no news for the log."""
+    for future in ended:
+        if not future.cancelled():
+            future.exception()
