@@ -1,4 +1,4 @@
-"""From an operation and its params to the turns, and back to a result in the version that call."""
+"""From an operation and its params to the turns, and back to a result in the version of the call."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace

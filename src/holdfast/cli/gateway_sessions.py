@@ -117,7 +117,7 @@ class GatewaySessions:
     async def follow(
         self, root: Path, session_ids: Sequence[str], progress: OnProgress, *, one_file: bool = False
     ) -> AsyncGenerator[int]:
-        """Write folders, then what comes, for ever; how many events are written, from when it follows on.
+        """Write folders, then what comes, for ever; how many events were written, each time that more were.
 
         What comes is told from a place in the feed that was taken before the writing, so nothing is missed.
         """

@@ -25,7 +25,7 @@ from holdfast.client.errors import AgentClosed, EntriesRefused, NotDelivered, Sp
 from holdfast.client.leftovers import Leftovers
 from holdfast.client.refusals import Refusals
 from holdfast.client.segments import Line, SpoolPlace
-from holdfast.client.service import Acknowledged, Later, Refused, Service
+from holdfast.client.service import Acknowledged, Later, Service, ServiceRefusal
 from holdfast.client.settings import Settings
 from holdfast.client.spool import Spool, Vanished
 from holdfast.core.retry import Backoff
@@ -258,9 +258,9 @@ class Delivery:
             self._batch = min(self._batch + self._batch // 4 + 1, MOST_ENTRIES)
             spool.settle(lines)
             self._is_well()
-        elif isinstance(answer, Refused) and len(lines) == 1:
+        elif isinstance(answer, ServiceRefusal) and len(lines) == 1:
             self._set_aside(spool, lines[0], answer.problem)
-        elif isinstance(answer, Refused):
+        elif isinstance(answer, ServiceRefusal):
             self._batch = len(lines) // 2
         else:
             if answer.smaller:

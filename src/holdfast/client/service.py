@@ -35,7 +35,7 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ServiceRefusal:
     """The service will never take it."""
 
     problem: dict[str, Any]
@@ -61,7 +61,7 @@ class Service:
         self._settings = settings
         self._http: httpx2.Client | None = None
 
-    def send(self, entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
+    def send(self, entries: Sequence[SpoolEntry]) -> Acknowledged | ServiceRefusal | Later:
         """Send one entry, or several that join, in one request; for the thread that delivers."""
         if self._http is None:
             self._http = self._connect()
@@ -93,7 +93,7 @@ class Service:
         empty = SpoolEntry("", "POST", f"/api/actions/{session_id}/batch?create=false", "", Raw(b""), joins=True)
         with self._connect() as http:
             found = self._send(http, [empty])
-        return None if isinstance(found, Refused) and found.problem["status"] == 400 else _reason(found)
+        return None if isinstance(found, ServiceRefusal) and found.problem["status"] == 400 else _reason(found)
 
     def close(self) -> None:
         """Close the connection that is kept."""
@@ -113,7 +113,7 @@ class Service:
             verify=settings.url.startswith("https:"),  # without TLS there is nothing to load certificates for
         )
 
-    def _send(self, http: "httpx2.Client", entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
+    def _send(self, http: "httpx2.Client", entries: Sequence[SpoolEntry]) -> Acknowledged | ServiceRefusal | Later:
         import httpx2
 
         first = entries[0]
@@ -127,7 +127,9 @@ class Service:
             return Later(self._unanswered(error))
         return self._verdict(answer, entries)
 
-    def _verdict(self, answer: "httpx2.Response", entries: Sequence[SpoolEntry]) -> Acknowledged | Refused | Later:
+    def _verdict(
+        self, answer: "httpx2.Response", entries: Sequence[SpoolEntry]
+    ) -> Acknowledged | ServiceRefusal | Later:
         said = _object(answer.content)
         if answer.status_code in {200, 201}:
             proof = said.get(entries[0].proof)
@@ -135,11 +137,13 @@ class Service:
             return Acknowledged() if whole else Later(self._strange(answer))
         problem = _problem(said)
         if answer.status_code == TOO_LARGE:  # also from a proxy in between, which will not change its mind
-            return Refused(problem or {"status": TOO_LARGE, "detail": "the body is too large", "code": "too_large"})
+            return ServiceRefusal(
+                problem or {"status": TOO_LARGE, "detail": "the body is too large", "code": "too_large"}
+            )
         if problem is None:
             return Later(self._strange(answer), _wait(answer))
         if answer.status_code in FINAL and problem["code"] not in NOT_FINAL:
-            return Refused(problem)
+            return ServiceRefusal(problem)
         return Later(f"{self._settings.url} answered {answer.status_code}: {said.get('detail')}", _wait(answer))
 
     def _unanswered(self, error: Exception) -> str:
@@ -149,10 +153,10 @@ class Service:
         return f"{self._settings.url} answered {answer.status_code}, and not as a session service does"
 
 
-def _reason(found: Acknowledged | Refused | Later) -> str:
+def _reason(found: Acknowledged | ServiceRefusal | Later) -> str:
     if isinstance(found, Later):
         return found.reason
-    return str(found.problem.get("detail")) if isinstance(found, Refused) else "the service takes anything"
+    return str(found.problem.get("detail")) if isinstance(found, ServiceRefusal) else "the service takes anything"
 
 
 def _object(content: bytes) -> dict[str, Any]:

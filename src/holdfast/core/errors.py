@@ -20,7 +20,7 @@ class HoldfastError(Exception):
     """The problem object of another service's refusal, as it came."""
 
     def __init__(self, message: str, *, hint: str | None = None, **details: Any) -> None:
-        self.message = redact(message)
+        self.message = redact(str(message))
         super().__init__(self.message)
         if hint is not None:
             self.hint = hint

@@ -42,8 +42,9 @@ _HINTS = (
 """Without one of these, in small letters, there is nothing to take out: most text is through here."""
 
 _KEY_BEGINS = re.compile(r"-----BEGIN ([A-Z0-9 ]{0,40})PRIVATE KEY(?: BLOCK)?-----")
-_USER = re.compile(r"://[^/:@]*:(?!\d{1,5}(?:/|[?#][\w.-]+=))")
-"""Where the password of a URL begins, unless it is a port with a path or a query behind it."""
+_USER = re.compile(r"://(?!\[)[^/:@]*:(?!\d{1,5}(?:/|[?#][\w.-]+=))")
+"""Where the password of a URL begins, unless it is a part of an IPv6 address, or a port with a path or a query behind
+it."""
 
 
 def _without_password(address: re.Match[str]) -> str:
@@ -64,7 +65,7 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (
         re.compile(
             rf"""((?:{_NAMES})\\{{0,3}}["']?\s*[:=]\s*)(?!(?:\*\*\*|{_OURS})[)\]}}]*(?:[\s,;&"']|\Z))"""
-            rf"""(?:{_QUOTED}|\\?{_SCHEME}{_BARE})""",
+            rf"""(?:{_QUOTED}|\\?[=>]*+{_SCHEME}{_BARE})""",
             re.I,
         ),
         rf"\1{HIDDEN}",
@@ -113,7 +114,7 @@ def redact(text: str) -> str:
 def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The members without the secrets in them: in what they say, and those whose name says that they are one."""
     return {
-        name: HIDDEN if _hides(value) and isinstance(name, str) and _tells(name) else redact_value(value)
+        name: _hide(value) if isinstance(name, str) and _tells(name) else redact_value(value)
         for name, value in fields.items()
     }
 
@@ -166,9 +167,13 @@ def _redact_lines(lines: Iterable[tuple[str, int]]) -> Iterator[str]:
         yield f"{shown[:-SLACK]} … ({left_out + SLACK:,} characters more)\n" if left_out else shown + ending
 
 
-def _hides(value: Any) -> bool:
-    """Whether something can be hidden in a value: a number is no secret, nor is nothing."""
-    return value is not None and value != "" and not isinstance(value, int | float)
+def _hide(value: Any) -> Any:
+    """The value with none of its texts; numbers are no secrets, nor is nothing, and what is nested stays so."""
+    if isinstance(value, Mapping):
+        return {name: _hide(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hide(each) for each in value]
+    return value if value is None or value == "" or isinstance(value, int | float) else HIDDEN
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,6 @@ GoalStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled
 GoalPriority = Literal["low", "medium", "high"]
 AgentStatus = Literal["active", "completed", "failed"]
 AgentEnd = Literal["completed", "failed"]
-EffectStatus = Literal["started", "finished", "failed"]
 EffectEnd = Literal["finished", "failed"]
 CheckpointReason = Literal["manual", "compaction"]
 

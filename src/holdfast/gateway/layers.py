@@ -7,7 +7,7 @@ HangUps          a read whose client has gone is ended (hang_ups)
 HostCheck        the request is meant for us: Host against DNS rebinding, Origin against other sites' pages (hosts)
 Auth             who asks, and for which tenant (auth)
 RateLimit        nobody asks more often than they may (rates)
-Audits           what needs more than to write is written down first (audits)
+Audits           what needs more than to write is written down first (auditing)
 BodyLimit        no more of a body is taken than the limit, nor more of all bodies together than fits into memory
 BusyRoutes       the busy routes are answered here, before the framework's own layers and its router
 """

@@ -32,7 +32,7 @@ def off_the_loop(work: Callable[[Use, Path], str]) -> Callable[[Use, ToolContext
 
 
 class ReadFile(msgspec.Struct, frozen=True):
-    """ReadFile a text file, or some of its lines."""
+    """Read a text file, or some of its lines."""
 
     file_path: str
     offset: int = 1
@@ -41,7 +41,7 @@ class ReadFile(msgspec.Struct, frozen=True):
     has_effect: ClassVar[bool] = False
     declaration: ClassVar[Tool] = declare(
         "read",
-        "ReadFile a text file in the workspace, from a line on if it is long.",
+        "Read a text file in the workspace, from a line on if it is long.",
         FILE_PATH,
         offset={"type": "integer", "description": "The first line, counted from 1."},
         limit={"type": "integer", "description": f"How many lines, at most {MAX_LINES}."},
@@ -62,7 +62,7 @@ class ReadFile(msgspec.Struct, frozen=True):
 
 
 class WriteFile(msgspec.Struct, frozen=True):
-    """WriteFile a file, whatever was there before."""
+    """Write a file, whatever was there before."""
 
     file_path: str
     content: str
@@ -70,7 +70,7 @@ class WriteFile(msgspec.Struct, frozen=True):
     has_effect: ClassVar[bool] = True
     declaration: ClassVar[Tool] = declare(
         "write",
-        "WriteFile a text file in the workspace; what was in it before is replaced.",
+        "Write a text file in the workspace; what was in it before is replaced.",
         FILE_PATH | {"content": "All that is to be in the file."},
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from holdfast.core import strict_json
 from holdfast.models.messages import CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator import attachments, file_questions, language, measures, toolbox
-from holdfast.models.simulator.language import AskAgent, ReadFile, Recall, UseSkill
+from holdfast.models.simulator.language import AskAgent, ReadWish, Recall, UseSkill
 from holdfast.models.simulator.plan import PromptTurn, TurnPlan, plan, turn_of
 from holdfast.models.simulator.prompt import listen
 from holdfast.models.simulator.recollection import Source, from_conversation, from_memory
@@ -105,7 +105,7 @@ def _report(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
                 continue
             case AskAgent():
                 told.append(f"The agent at {wish.url} answered: {result.words}")
-            case ReadFile():
+            case ReadWish():
                 told.append(f"{wish.path} says: {result.words}")
             case UseSkill() if len(turn.results) > number + 1:
                 told.append(f"I used the skill {wish.name}.")

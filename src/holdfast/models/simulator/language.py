@@ -69,7 +69,7 @@ class AppendLine:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFile:
+class WriteWish:
     """A file to be written."""
 
     path: str
@@ -77,7 +77,7 @@ class WriteFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadWish:
     """A file to be read."""
 
     path: str
@@ -112,13 +112,13 @@ class AskAgent:
     text: str
 
 
-Wish = AppendLine | WriteFile | ReadFile | Remember | Recall | UseSkill | AskAgent
+Wish = AppendLine | WriteWish | ReadWish | Remember | Recall | UseSkill | AskAgent
 
 WISHES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Wish]], ...] = (
     (APPEND, lambda match: AppendLine(match["file"], match["text"])),
-    (WRITE, lambda match: WriteFile(match["file"], match["text"])),
-    (CREATE, lambda match: WriteFile(match["file"], match["text"])),
-    (READ, lambda match: ReadFile(match["file"])),
+    (WRITE, lambda match: WriteWish(match["file"], match["text"])),
+    (CREATE, lambda match: WriteWish(match["file"], match["text"])),
+    (READ, lambda match: ReadWish(match["file"])),
     (REMEMBER, lambda match: Remember(match["text"].strip())),
     (RECALL, lambda match: Recall(match["thing"])),
     (SKILL, lambda match: UseSkill(match["after"] or match["before"])),
@@ -144,7 +144,7 @@ def wishes(words: str) -> list[Wish]:
 
 def effects(instructions: str) -> list[Wish]:
     """What the instructions of a skill ask to have written."""
-    return [wish for wish in wishes(instructions) if isinstance(wish, AppendLine | WriteFile)]
+    return [wish for wish in wishes(instructions) if isinstance(wish, AppendLine | WriteWish)]
 
 
 def to_say(words: str) -> str:

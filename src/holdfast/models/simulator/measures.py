@@ -2,7 +2,7 @@
 
 A user can ask for a long answer, which is always the same: numbers counted up, or a story of so many words. The user
 says how long to think, and whoever serves the answer waits. A piece is a word with the space after it. A token is four
-characters, the last ones begun.
+characters, or what is left of them.
 """
 
 import re

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from holdfast.models.messages import PromptRole, Tool
 from holdfast.models.simulator import file_questions, toolbox
-from holdfast.models.simulator.language import ReadFile, Recall, Remember, UseSkill, Wish, effects, questions, wishes
+from holdfast.models.simulator.language import ReadWish, Recall, Remember, UseSkill, Wish, effects, questions, wishes
 from holdfast.models.simulator.prompt import Utterance
 from holdfast.models.simulator.toolbox import PlannedCall
 
@@ -84,7 +84,7 @@ def _wanted(turn: PromptTurn) -> list[Wish]:
     if not wanted and question and question.name:
         before = [said for said in turn.heard if said not in turn.results]
         if not file_questions.find(question, before):
-            wanted.append(ReadFile(question.name))
+            wanted.append(ReadWish(question.name))
     return wanted
 
 
@@ -94,7 +94,7 @@ def _can_do_without(wish: Wish, turn: PromptTurn) -> bool:
             return True
         case Remember():
             return not MEMORY.search(turn.request.words)
-        case ReadFile():
+        case ReadWish():
             return file_questions.file_question(turn.request.words) is not None
     return False
 

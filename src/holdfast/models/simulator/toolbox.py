@@ -20,12 +20,12 @@ from holdfast.models.messages import PromptMessage, PromptRole, Tool
 from holdfast.models.simulator.language import (
     AppendLine,
     AskAgent,
-    ReadFile,
+    ReadWish,
     Recall,
     Remember,
     UseSkill,
     Wish,
-    WriteFile,
+    WriteWish,
     statements,
 )
 from holdfast.models.simulator.prompt import Utterance
@@ -67,10 +67,10 @@ def fitting_call(wish: Wish, tools: Sequence[Tool], memory_file: str | None = No
         case AppendLine():
             return _shell(f"printf '%s\\n' {shlex.quote(wish.text)} >> {shlex.quote(wish.path)}", tools)
         case UseSkill():
-            return fitting_call(ReadFile(f"skills/{wish.name}/SKILL.md"), tools)
+            return fitting_call(ReadWish(f"skills/{wish.name}/SKILL.md"), tools)
         case Remember() if memory_file:
             return fitting_call(AppendLine(memory_file, wish.text), tools) or fitting_call(
-                WriteFile(memory_file, wish.text), tools
+                WriteWish(memory_file, wish.text), tools
             )
     return None
 
@@ -105,9 +105,9 @@ def _arguments(wish: Wish, tool: Tool) -> dict[str, Any] | None:
     match wish:
         case AppendLine() if "append" in words and not words & MEMORY:
             return fill_in(tool, [(PATH, wish.path), (CONTENT, wish.text)])
-        case WriteFile() if words & {"write", "create"} and not words & MEMORY:
+        case WriteWish() if words & {"write", "create"} and not words & MEMORY:
             return fill_in(tool, [(PATH, wish.path), (CONTENT, wish.text)])
-        case ReadFile() if words & {"read", "view", "open"} and not words & MEMORY:
+        case ReadWish() if words & {"read", "view", "open"} and not words & MEMORY:
             return fill_in(tool, [(PATH, wish.path)])
         case Remember():
             return _remembering(wish, tool, words)
@@ -181,8 +181,8 @@ TOOL_NAME = re.compile(r"\bmcp__\w+")
 
 SEARCH_WORDS: dict[type[Wish], str] = {
     AppendLine: "append file",
-    WriteFile: "write file",
-    ReadFile: "read file",
+    WriteWish: "write file",
+    ReadWish: "read file",
     Remember: "save memory",
     Recall: "recall memory",
     UseSkill: "skill",
@@ -195,12 +195,12 @@ USUAL_SCHEMA = {
 
 
 def is_search(result: Utterance) -> bool:
-    """Whether a result is that of a search_for for tools."""
+    """Whether a result is that of a search for tools."""
     return result.call is not None and result.call.name in SEARCHES
 
 
 def search_for(wish: Wish, tools: Sequence[Tool], heard: Sequence[Utterance]) -> PlannedCall | None:
-    """The search_for for a tool that grants a wish, if tools can be searched for."""
+    """The search for a tool that grants a wish, if tools can be searched for."""
     for tool in tools:
         if tool.name in SEARCHES:
             named = fitting_call(wish, [Tool(name, "", USUAL_SCHEMA) for name in _names_in(heard)])
@@ -211,7 +211,7 @@ def search_for(wish: Wish, tools: Sequence[Tool], heard: Sequence[Utterance]) ->
 
 
 def call_through(wish: Wish, tools: Sequence[Tool], searches: Sequence[Utterance]) -> PlannedCall | None:
-    """The call that grants a wish with a tool that a search_for has found."""
+    """The call that grants a wish with a tool that a search has found."""
     caller = next((tool for tool in tools if tool.name == CALLER), None)
     found = fitting_call(wish, [tool for result in searches for tool in _tools_in(result)])
     if not caller or not found:

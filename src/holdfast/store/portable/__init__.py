@@ -13,13 +13,11 @@ with ArchiveReader(Path("sessions.holdfast")) as archive:
 from holdfast.store.portable.archive_reader import ArchivedAttachment, ArchiveReader
 from holdfast.store.portable.archive_writer import ArchiveWriter, SessionWriter, write_archive
 from holdfast.store.portable.durable import replacing, writing
-from holdfast.store.portable.files_layout import moment
-from holdfast.store.portable.folder_documents import described, ended
 from holdfast.store.portable.folder_log import FolderLog, read_log
 from holdfast.store.portable.folder_reader import SessionFolder, SkippedLine, is_session, read_folder, session_folders
 from holdfast.store.portable.folder_writer import FolderWriter
 from holdfast.store.portable.limits import Limits
-from holdfast.store.portable.lines import SessionHeader, breaks_line, decode_event, encode_event, event_parts
+from holdfast.store.portable.lines import SessionHeader, decode_event, encode_event, event_parts
 from holdfast.store.portable.manifest import Totals
 from holdfast.store.portable.session_reader import ArchivedSession
 
@@ -36,14 +34,10 @@ __all__ = [
     "SessionWriter",
     "SkippedLine",
     "Totals",
-    "breaks_line",
     "decode_event",
-    "described",
     "encode_event",
-    "ended",
     "event_parts",
     "is_session",
-    "moment",
     "read_folder",
     "read_log",
     "replacing",
