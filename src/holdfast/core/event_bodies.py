@@ -67,15 +67,15 @@ class SessionReset(EventBody):
 
     TYPE = types.SESSION_RESET
     next_session: Name
-    keys: list[str] | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
+    keys: list[str] | UnsetType | None = UNSET
+    reason: str | UnsetType | None = UNSET
 
 
 class SessionDeleted(EventBody):
     """The session was deleted; the last event of its log."""
 
     TYPE = types.SESSION_DELETED
-    reason: str
+    reason: str | UnsetType | None = UNSET
 
 
 class MetadataUpdated(EventBody):
@@ -98,7 +98,7 @@ class HoldChanged(EventBody):
 
     TYPE = types.HOLD_CHANGED
     held: bool
-    reason: str | UnsetType = UNSET
+    reason: str | UnsetType | None = UNSET
 
 
 class StateUpdated(EventBody):
@@ -181,8 +181,8 @@ class Compacted(EventBody, kw_only=True):
     summary: Any = UNSET
     first_seq: Place
     last_seq: Place
-    last_hash: Digest | UnsetType = UNSET
-    checkpoint_id: Name | UnsetType = UNSET
+    last_hash: Digest | UnsetType | None = UNSET
+    checkpoint_id: Name | UnsetType | None = UNSET
 
 
 class ToolStarted(EventBody):
@@ -192,7 +192,7 @@ class ToolStarted(EventBody):
     call_id: Name
     tool: Name
     digest: Digest
-    shown: str | UnsetType = UNSET
+    shown: str | UnsetType | None = UNSET
 
 
 class ToolFinished(EventBody):
@@ -221,9 +221,9 @@ class AttachmentAdded(EventBody):
 
     TYPE = types.ATTACHMENT_ADDED
     digest: Digest
-    name: str | UnsetType = UNSET
-    media_type: str | UnsetType = UNSET
-    size_bytes: Place | UnsetType = UNSET
+    name: str | UnsetType | None = UNSET
+    media_type: str | UnsetType | None = UNSET
+    size_bytes: Place | UnsetType | None = UNSET
 
 
 class TaskUpdated(EventBody):

@@ -38,7 +38,7 @@ def problem(error: HoldfastError) -> dict[str, Any]:
 
 def _is_name(detail: str) -> bool:
     """Whether a detail names something that the caller has named so: it must find it again under that name."""
-    return detail == "key" or detail.endswith("_id")
+    return detail in {"key", "member"} or detail.endswith("_id")
 
 
 def _entry(missed: dict[str, Any]) -> dict[str, Any]:

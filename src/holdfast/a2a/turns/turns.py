@@ -88,7 +88,7 @@ class Turns:
 
     async def send(self, request: SendRequest) -> Sent:
         """Record a message and run its turn; how its task stands now, or once it rests, or a plain reply."""
-        task = await self._accepted(request)
+        task, _ = await self._accepted(request)
         if not request.wait:
             return await self._view(task, request.history_length)
         async for _ in self._news(task, _rests):
@@ -104,10 +104,7 @@ class Turns:
     async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
         """Record a message and run its turn; its task as it was accepted (or as it stands, if the message was here
         before), and then its news until it rests, or a plain reply."""
-        task = await self._accepted(request)
-        begun = self._channels.get(task.task_id)
-        if begun is not None and begun.first.version != task.version:
-            begun = None
+        task, begun = await self._accepted(request)
         async for item in self._follow(task, request.history_length, _rests, begun, reply_seconds=self._reply_seconds):
             yield item
 
@@ -207,8 +204,8 @@ class Turns:
         await asyncio.gather(*self._underway, return_exceptions=True)
         await self._push.close(SECONDS_TO_POST)
 
-    async def _accepted(self, request: SendRequest) -> Task:
-        """The task of a message, begun now or when the message was first here."""
+    async def _accepted(self, request: SendRequest) -> tuple[Task, Channel | None]:
+        """The task of a message, begun now, with the channel of its turn, or when the message was first here."""
         if self._stopping.is_set():
             raise Closing("the server is stopping")
         message = request.message
@@ -220,19 +217,20 @@ class Turns:
         )
         if isinstance(found, Task):
             await self._keep_place(found, request.push, fresh=False)
-            return found
+            return found, None
         # Recorded and run even if this request is cancelled now: a task must not be left without its turn.
         return await asyncio.shield(self._go(self._accept(found, request.push)))
 
-    async def _accept(self, offer: PlacedMessage, push: PushConfig | None) -> Task:
+    async def _accept(self, offer: PlacedMessage, push: PushConfig | None) -> tuple[Task, Channel | None]:
         accepted = await self._acceptance.accept(offer)
+        channel: Channel | None = None
         try:
             await self._keep_place(accepted.task, push, fresh=accepted.fresh)
         finally:
             if accepted.run:
                 channel = self._open(accepted.task)
                 self._start(channel, self._runner.run(channel))
-        return accepted.task
+        return accepted.task, channel
 
     async def _keep_place(self, task: Task, push: PushConfig | None, *, fresh: bool) -> None:
         """Have the news of a message's task posted, also those from before its place was kept: another server may have

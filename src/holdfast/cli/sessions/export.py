@@ -87,6 +87,6 @@ async def _files(
 
             if follow:
                 async for events in sessions.follow(path, session_ids, tell, one_file=one_file):
-                    progress(f"following: {output.number(events, 'event')} written")
+                    progress(f"following: {output.number(events, 'event')} written", at_once=True)
             done = await export_folders(sessions, path, session_ids, tell, one_file=one_file)
     return {"path": str(path), **done._asdict()}

@@ -269,60 +269,56 @@ class ReadTx(PostgresTx):
 
 
 class PostgresReader:
-    """A reading connection, made for the first read and anew when it was lost."""
+    """A reading connection, made anew when it was lost."""
 
     errors = ERRORS
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
-        self._connection: Connection | None = None
+        self._connection = connect()
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         self._settle()
-        connection = self._connection
-        if connection is None or connection.closed:
-            connection = self._connection = self._connect()
+        if self._connection.closed:
+            self._connection = self._connect()
         try:
-            return _read(connection, fn, gone)
+            return self._attempt(fn, gone)
         except psycopg.Error as error:
             if error.sqlstate in OUT_OF_STEP:
-                connection.close()
-            if not connection.closed or gone():
+                self._connection.close()
+            if not self._connection.closed or gone():
                 raise
-            connection = self._connection = self._connect()
-            return _read(connection, fn, gone)
+            self._connection = self._connect()
+            return self._attempt(fn, gone)
 
     def interrupt(self) -> None:
         """Ask the server to end the statement that runs."""
         self._interrupted = True
-        if self._connection is not None:
-            with contextlib.suppress(psycopg.Error):  # what cannot be ended so is ended by its time
-                self._connection.cancel_safe(timeout=CANCEL_SECONDS)
+        with contextlib.suppress(psycopg.Error):  # what cannot be ended so is ended by its time
+            self._connection.cancel_safe(timeout=CANCEL_SECONDS)
 
     def explain(self, error: Exception) -> HoldfastError:
         return explain(error)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self._connection.close()
 
     def _settle(self) -> None:
         """Let the server's answer to an interrupt that came late meet a statement of nobody's."""
         if self._interrupted:
             self._interrupted = False
-            if self._connection is not None:
-                with contextlib.suppress(psycopg.Error):
-                    self._connection.execute("SELECT 1")
+            with contextlib.suppress(psycopg.Error):
+                self._connection.execute("SELECT 1")
 
-
-def _read(connection: Connection, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
-    try:
-        with connection.pipeline():
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            result = fn(ReadTx(connection, gone))
-            connection.execute("COMMIT")
-            return result
-    finally:
-        if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
-            connection.execute("ROLLBACK")
+    def _attempt(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
+        connection = self._connection
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                result = fn(ReadTx(connection, gone))
+                connection.execute("COMMIT")
+                return result
+        finally:
+            if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
