@@ -15,7 +15,7 @@ from tests.support.secret_cases import HARMLESS, SECRET, TELLING, is_hidden
 
 from holdfast.cli.errors import says_errors
 from holdfast.core import redact
-from holdfast.core.errors import InvalidInput, StaleWriter
+from holdfast.core.errors import InvalidInput, NotFound, StaleWriter
 from holdfast.core.problem import problem
 from holdfast.core.redact import redact_file
 from holdfast.gateway.operations.logs import FIELDS, line_of
@@ -107,14 +107,40 @@ def test_a_private_key_of_several_lines_is_taken_out_of_a_file(tmp_path: Path) -
     path.write_text(f"before\nkey: {key} after\nlast\nunfinished {key[:60]}" + f"\n{SECRET}" * 10)
     redact_file(path)
     assert is_hidden(path.read_text())
-    assert path.read_text() == "before\nkey: PRIVATE KEY ***\n after\nlast\nunfinished PRIVATE KEY ***\n"
+    assert (
+        path.read_text()
+        == "before\nkey: PRIVATE KEY ***\n after\nlast\nunfinished PRIVATE KEY ***\n… (12 lines of a private key)\n"
+    )
 
 
 def test_what_comes_after_a_key_that_never_ends_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "some.log"
     path.write_text("-----BEGIN PRIVATE KEY-----\n" + "line\n" * redact.LONGEST_KEY + "kept\n")
     redact_file(path)
-    assert path.read_text() == "PRIVATE KEY ***\nkept\n"
+    assert path.read_text() == "PRIVATE KEY ***\n… (400 lines of a private key)\nkept\n"
+
+
+def test_a_line_that_only_speaks_of_a_key_takes_nothing_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "some.log"
+    rest = "".join(f"12:00:{number} the next line of the log\n" for number in range(10))
+    path.write_text(f"ERROR expected -----BEGIN PRIVATE KEY----- in x.pem\n{rest}")
+    redact_file(path)
+    assert path.read_text() == f"ERROR expected PRIVATE KEY ***\n{rest}"
+
+
+def test_what_a_program_needs_to_find_again_is_in_a_problem_as_it_was() -> None:
+    error = NotFound("there is no session 'support:password:43'", session_id="support:password:43", key="token=17")
+    said = problem(error)
+    assert (said["sessionId"], said["key"]) == ("support:password:43", "token=17")
+
+
+def test_what_is_nested_under_a_telling_name_keeps_its_shape() -> None:
+    card = {"securitySchemes": {"apiKey": {"type": "apiKey", "n": 1}}, "security": [{"apiKey": []}], "tokens": ["a"]}
+    assert redact.redact_fields(card) == {
+        "securitySchemes": {"apiKey": {"type": "***", "n": 1}},
+        "security": [{"apiKey": []}],
+        "tokens": ["***"],
+    }
 
 
 def test_a_line_that_never_ends_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

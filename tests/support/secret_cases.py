@@ -45,6 +45,8 @@ TELLING = [
     f"-----BEGIN PRIVATE KEY-----\n{SECRET}",
     f'{{\\"password\\": \\"{SECRET}\\"}}',
     f"AIza{SECRET}",
+    f"api_key==Bearer {SECRET}",
+    f"client_secret=>bearer {SECRET}",
     f"glpat-{SECRET}",
     f"AKIA{SECRET.replace('-', '')}",
     f"pwd={SECRET}",

@@ -287,7 +287,11 @@ def _refuse(status: int, content: bytes) -> None:
     except ValueError:
         found = None
     ours = isinstance(found, dict) and isinstance(found.get("code"), str) and found.get("status") == status
-    raise GatewayRefusal(found if ours else {"detail": f"HTTP {status}", "status": status, "code": HoldfastError.code})
+    if not ours:
+        detail = found.get("detail") if isinstance(found, dict) else None
+        said = f"HTTP {status}: {detail:.200}" if isinstance(detail, str) and detail else f"HTTP {status}"
+        found = {"detail": said, "status": status, "code": HoldfastError.code}
+    raise GatewayRefusal(found)
 
 
 def run(command: Any) -> Any:

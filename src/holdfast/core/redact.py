@@ -21,6 +21,10 @@ SLACK = 4096
 """Characters that are left out before such a cut: there may be half a secret in them."""
 LONGEST_KEY = 400
 """Lines after which a private key in a file is over, whether its end was written or not."""
+TAKEN = "… ({:,} lines of a private key)\n"
+KEY_WORD = 40
+"""Characters of the longest word in a line of a private key, whatever a log has put before it; a line of several words
+of which none is so long is prose, and the key is over."""
 
 _NAMES = (
     r"authorization|password|passwd|passphrase|pwd|secret|token|credentials?|api[-_ ]?key|(?:access|private)[-_]?key"
@@ -149,22 +153,34 @@ def _lines(file: TextIO) -> Iterator[tuple[str, int]]:
 
 
 def _redact_lines(lines: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """The lines without secrets, private keys of several lines among them."""
-    lines_of_key = 0
+    """The lines without secrets, private keys of several lines among them; of one without an end it is said how many
+    lines were taken for it."""
+    in_key, taken = False, 0
     for whole, left_out in lines:
         line = whole.rstrip("\r\n")
         ending = whole[len(line) :]
-        if lines_of_key:
+        if in_key:
             _, end, rest = line.partition("-----END")
-            if not end:
-                lines_of_key -= 1
+            if not end and taken < LONGEST_KEY and not _is_prose(line):
+                taken += 1
                 continue
-            lines_of_key, line = 0, rest.partition("-----")[2]
+            if end:
+                line = rest.partition("-----")[2]
+            elif taken:
+                yield TAKEN.format(taken)
+            in_key, taken = False, 0
         *_, begin = (None, *_KEY_BEGINS.finditer(line))
-        if begin is not None and "-----END" not in line[begin.end() :]:
-            lines_of_key = LONGEST_KEY
+        in_key = begin is not None and "-----END" not in line[begin.end() :]
         shown = redact(line)
         yield f"{shown[:-SLACK]} … ({left_out + SLACK:,} characters more)\n" if left_out else shown + ending
+    if taken:
+        yield TAKEN.format(taken)
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line cannot be one of a private key."""
+    words = line.split()
+    return len(words) > 2 and max(map(len, words)) < KEY_WORD and not words[0].endswith(":")
 
 
 def _hide(value: Any) -> Any:
