@@ -318,7 +318,7 @@ async def test_sigterm_in_the_middle_of_an_import_leaves_whole_sessions_only(sto
             async def arriving() -> bool:
                 return (await client.get("/api/sessions/large")).status_code == 409
 
-            await eventually(arriving)
+            await eventually(arriving, pause=0.05)
             assert [path.name for path in data.iterdir() if path.suffix not in {".lock", ""}] == []
             gateway.process.send_signal(signal.SIGTERM)
             refused = await importing
@@ -332,7 +332,7 @@ async def test_sigterm_in_the_middle_of_an_import_leaves_whole_sessions_only(sto
             async def undone() -> bool:
                 return (await client.get("/api/sessions/large")).status_code == 404
 
-            await eventually(undone)
+            await eventually(undone, pause=0.05)
             lines = (await client.post("/api/verify")).text.splitlines()
             assert [json.loads(lines[0]), json.loads(lines[-1])] == [
                 {"files": []},

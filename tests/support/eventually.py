@@ -13,11 +13,11 @@ Found = TypeVar("Found")
 
 
 @overload
-async def eventually(look: Callable[[], Coroutine[Any, Any, Found]]) -> Found: ...
+async def eventually(look: Callable[[], Coroutine[Any, Any, Found]], pause: float = PAUSE) -> Found: ...
 @overload
-async def eventually(look: Callable[[], Found]) -> Found: ...
-async def eventually(look: Callable[[], Any]) -> Any:
-    """What a look finds, as soon as it is something."""
+async def eventually(look: Callable[[], Found], pause: float = PAUSE) -> Found: ...
+async def eventually(look: Callable[[], Any], pause: float = PAUSE) -> Any:
+    """What a look finds, as soon as it is something; a longer pause asks a gateway less often than it logs."""
     deadline = time.monotonic() + PATIENCE
     while True:
         seen = look()
@@ -25,7 +25,7 @@ async def eventually(look: Callable[[], Any]) -> Any:
         if found:
             return found
         assert time.monotonic() < deadline, f"{look} found {found!r} for {PATIENCE:g} s"
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(pause)
 
 
 def wait_until(look: Callable[[], Found | None], pause: float = PAUSE) -> Found:
