@@ -320,5 +320,15 @@ class PostgresReader:
                 connection.execute("COMMIT")
                 return result
         finally:
-            if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
+            _leave(connection)
+
+
+def _leave(connection: Connection) -> None:
+    """End a transaction that was not committed; the next reader never finds it, also if an interrupt that came late has
+    met the end of it."""
+    if connection.closed or connection.info.transaction_status == TransactionStatus.IDLE:
+        return
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
