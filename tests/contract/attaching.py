@@ -47,7 +47,7 @@ async def chore(store: Store) -> int:
 
     def step(tx: Tx) -> tuple[bool, bool]:
         tx.changed = False
-        return sweep_step(tx), tx.changed
+        return sweep_step(tx, store.attachments.tuning), tx.changed
 
     while True:
         more, changed = await store.attachments.workers.write(step, ())

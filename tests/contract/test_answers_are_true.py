@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from tests.support.material import numbered
-from tests.support.steps import HALF_DONE, Meanwhile, rows, short_steps
+from tests.support.steps import Meanwhile, half_done, rows
+from tests.support.tuned import OFTEN, SHORT
 
 from holdfast.core.errors import Closing, HoldfastError, OutcomeUnknown, SessionGone, StorageFull
 from holdfast.store import Store
 from holdfast.store.lifecycle.retention import Policy
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = pytest.mark.tuned(step_events=SHORT)
 
 
 def trouble(kind: type[HoldfastError]) -> Callable[[], Awaitable[None]]:
@@ -34,10 +33,12 @@ def troubled(part: Any, at: int, kind: type[HoldfastError] = StorageFull) -> Any
 
 async def until_all_is_done(store: Store) -> None:
     async with asyncio.timeout(30):
-        while await rows(store, HALF_DONE):
+        while await half_done(store):
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.own_store
+@pytest.mark.tuned(**OFTEN)
 @pytest.mark.parametrize("kind", [StorageFull, OutcomeUnknown, Closing])
 @pytest.mark.parametrize("at", [1, 3])
 async def test_a_session_that_has_ended_is_deleted_whatever_comes_of_the_move(
@@ -59,6 +60,7 @@ async def test_a_deletion_that_failed_has_deleted_nothing(store: Store) -> None:
     assert (await store.sessions.get("s")).head_seq == 50
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("at", [1, 3])
 async def test_an_archive_that_is_marked_is_purged_whatever_comes_of_the_rest(store: Store, at: int) -> None:
     await store.append("s", numbered(*range(50)))
@@ -103,13 +105,14 @@ async def test_an_erasure_that_is_cut_short_names_where_it_erased(store: Store) 
     assert (again.copies, (await store.read("f"))[1].erased is not None) == ((), True)
 
 
+@pytest.mark.tuned(step_events=1, together_events=1)
 async def test_an_import_that_is_cut_short_names_what_came(store: Store, tmp_path: Path) -> None:
-    source = store.for_tenant("source")
+    source = store.for_tenant(f"{store.tenant}-source")
     for name in ("a", "b"):
         await source.append(name, numbered(1))
     await source.exporting.archive(tmp_path / "out")
     with pytest.raises(StorageFull) as failed:
-        await troubled(store.importing, 3).archive(tmp_path / "out")
+        await troubled(store.importing, 1).archive(tmp_path / "out")
     assert failed.value.details["imported"] == ["a"]
     assert "1 session was imported before that" in failed.value.message
     assert [each.session_id for each in (await store.sessions.list()).sessions] == ["a"]

@@ -1,7 +1,7 @@
 """What attachments do, on every engine."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from tests.contract.attaching import (
     stream,
     whole,
 )
-from tests.support.children import CONTEXT, spawn
 from tests.support.interrupted import Twice, upload, upload_until_killed
+from tests.support.opening import store_with
+from tests.support.processes import CONTEXT, spawn
 
 from holdfast.core.errors import (
     Corrupt,
@@ -28,38 +29,40 @@ from holdfast.core.errors import (
     StorageFull,
     TooLarge,
 )
-from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.attachments import byte_buffer
+from holdfast.store import NewEvent, Store, StoreTuning
 from holdfast.store.attachments.attachments import StoredAttachment
 from holdfast.store.attachments.byte_buffer import PART, spooled
-from holdfast.store.attachments.sweep import Swept
+from holdfast.store.attachments.sweep import SweepResult
 
 
-@pytest.fixture(autouse=True)
-def no_chores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody sweeps beside the test."""
-    monkeypatch.setattr("holdfast.store.store.CHORES", ())
+def alone(test: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a test that looks at the bytes of all tenants: nobody else's are there, and nobody sweeps."""
+    marked: Callable[..., Any] = pytest.mark.own_store(chores=False)(test)
+    return marked
 
 
 @pytest.mark.parametrize("size", [0, 1, PART - 1, PART, PART + 1, 2 * PART, len(FIVE_MB)])
 async def test_bytes_come_back_as_they_came_from_memory_and_from_a_stream(store: Store, size: int) -> None:
     data = FIVE_MB[:size]
     assert await store.attachments.put(data) == StoredAttachment(digest_of(data), size)
-    streamed = await store.for_tenant("other").attachments.put(stream(data))
+    other = store.for_tenant(f"{store.tenant}-other")
+    streamed = await other.attachments.put(stream(data))
     assert streamed == await store.attachments.get(digest_of(data)) == StoredAttachment(digest_of(data), size)
-    for tenant in ("default", "other"):
-        assert await whole(store.for_tenant(tenant), digest_of(data)) == data
-    longest = await store.attachments.workers.read(lambda tx: tx.one("SELECT max(length(bytes)) FROM attachment_parts"))
+    for view in (store, other):
+        assert await whole(view, digest_of(data)) == data
+    sql = "SELECT max(length(bytes)) FROM attachment_parts JOIN attachments USING (attachment_no) WHERE tenant = ?1"
+    longest = await store.attachments.workers.read(lambda tx: tx.one(sql, store.tenant))
     assert longest == (min(size, PART),)
 
 
 async def test_what_was_put_is_there_after_a_restart(store_url: str) -> None:
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         put = await store.attachments.put(FIVE_MB)
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         assert await whole(store, put.digest) == FIVE_MB
 
 
+@alone
 async def test_the_same_bytes_are_kept_once(store: Store) -> None:
     first = await store.attachments.put(FIVE_MB)
     parts = await counted(store, "attachment_parts")
@@ -69,7 +72,7 @@ async def test_the_same_bytes_are_kept_once(store: Store) -> None:
 
 
 async def test_processes_that_put_the_same_bytes_at_once_all_succeed(store_url: str) -> None:
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         start = CONTEXT.Barrier(3)
         children = [spawn(upload, store_url, FIVE_MB, start) for _ in range(3)]
         for child in children:
@@ -79,6 +82,7 @@ async def test_processes_that_put_the_same_bytes_at_once_all_succeed(store_url: 
         assert await counted(store, "attachments") == 1
 
 
+@alone
 async def test_other_bytes_than_expected_are_refused(store: Store) -> None:
     with pytest.raises(InvalidInput) as refusal:
         await store.attachments.put(b"one", expected_digest=digest_of(b"other"))
@@ -87,6 +91,7 @@ async def test_other_bytes_than_expected_are_refused(store: Store) -> None:
     await store.attachments.put(stream(b"one"), expected_digest=digest_of(b"one"))
 
 
+@alone
 async def test_a_stream_that_breaks_leaves_nothing(store: Store) -> None:
     async def breaks() -> AsyncIterator[bytes]:
         yield FIVE_MB
@@ -97,9 +102,10 @@ async def test_a_stream_that_breaks_leaves_nothing(store: Store) -> None:
     assert await counted(store, "attachments") == 0
 
 
-async def test_too_much_is_refused_as_soon_as_it_is_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert byte_buffer.MAX_ATTACHMENT == 256 * 1024 * 1024
-    monkeypatch.setattr(byte_buffer, "MAX_ATTACHMENT", 100)
+@alone
+@pytest.mark.tuned(max_attachment=100)
+async def test_too_much_is_refused_as_soon_as_it_is_seen(store: Store) -> None:
+    assert StoreTuning().max_attachment == 256 * 1024 * 1024
     taken = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -121,7 +127,7 @@ async def test_no_room_for_an_upload_is_said_so(monkeypatch: pytest.MonkeyPatch)
     with Path("/dev/full").open("wb", buffering=0) as full:
         monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda **_: full)
         with pytest.raises(StorageFull):
-            async with spooled(stream(FIVE_MB)):
+            async with spooled(stream(FIVE_MB), 2 * len(FIVE_MB)):
                 pass
 
 
@@ -130,10 +136,11 @@ async def test_what_is_not_bytes_is_refused(store: Store, data: Any) -> None:
     async def chunks() -> AsyncIterator[Any]:
         yield data
 
+    before = await counted(store, "attachments")
     for wrong in (data, chunks()):
         with pytest.raises(InvalidInput):
             await store.attachments.put(wrong)
-    assert await counted(store, "attachments") == 0
+    assert await counted(store, "attachments") == before
 
 
 async def test_what_was_never_put_is_not_found(store: Store) -> None:
@@ -221,9 +228,10 @@ BAD_NAMES = ["", ".", "..", "a/b", "/etc/passwd", "..\\x", "nul\0", "line\nfeed"
 @pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
 async def test_a_name_that_could_be_a_path_or_a_control_is_refused(store: Store, name: str) -> None:
     put = await store.attachments.put(b"hello")
+    before = await counted(store, "attachment_uses")
     with pytest.raises(InvalidInput):
         await store.attachments.attach("s", put.digest, name=name, media_type="text/plain")
-    assert await counted(store, "attachment_uses") == 0
+    assert await counted(store, "attachment_uses") == before
 
 
 @pytest.mark.parametrize("media_type", ["", "text", "text/", "/plain", "a b/c", "text/plain\r\nX: y", "text/plän"])
@@ -233,6 +241,7 @@ async def test_a_media_type_that_is_none_is_refused(store: Store, media_type: st
         await store.attachments.attach("s", put.digest, name="a", media_type=media_type)
 
 
+@alone
 async def test_tenants_never_see_each_other(store: Store) -> None:
     other = store.for_tenant("other")
     put = await store.attachments.put(FIVE_MB)
@@ -247,7 +256,7 @@ async def test_tenants_never_see_each_other(store: Store) -> None:
             await attempt
     assert await other.attachments.put(FIVE_MB) == put
     assert await counted(store, "attachments") == 2
-    assert await other.attachments.sweep(0) == Swept(1, len(FIVE_MB))
+    assert await other.attachments.sweep(0) == SweepResult(1, len(FIVE_MB))
     assert await whole(store, put.digest) == FIVE_MB
 
 
@@ -260,6 +269,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.own_store(chores=False)
 @pytest.mark.parametrize("sql", DAMAGE)
 async def test_damage_is_found_before_the_last_bytes_are_given(store_url: str, store: Store, sql: str) -> None:
     put = await store.attachments.put(FIVE_MB)
@@ -272,6 +282,7 @@ async def test_damage_is_found_before_the_last_bytes_are_given(store_url: str, s
     assert got < len(FIVE_MB)
 
 
+@pytest.mark.own_store(chores=False)
 @pytest.mark.parametrize("sql", DAMAGE[:3])
 async def test_putting_the_bytes_again_repairs_parts_that_are_missing(store_url: str, store: Store, sql: str) -> None:
     put = await store.attachments.put(FIVE_MB)
@@ -280,6 +291,7 @@ async def test_putting_the_bytes_again_repairs_parts_that_are_missing(store_url:
     assert await whole(store, put.digest) == FIVE_MB
 
 
+@alone
 async def test_a_use_without_its_bytes_is_corrupt_and_no_shorter_list(store: Store) -> None:
     put = await store.attachments.put(b"hello")
     await store.attachments.attach("s", put.digest, **NAMED)
@@ -294,7 +306,7 @@ async def test_an_upload_killed_between_its_parts_is_never_readable_is_swept_and
     store_url: str, writes: int
 ) -> None:
     digest = digest_of(FIVE_MB)
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         for retry in (False, True):
             child = spawn(upload_until_killed, store_url, FIVE_MB, writes)
             await asyncio.to_thread(child.join)
@@ -311,14 +323,14 @@ async def test_an_upload_killed_between_its_parts_is_never_readable_is_swept_and
                 assert (await store.attachments.put(FIVE_MB)).digest == digest
                 assert await whole(store, digest) == FIVE_MB
             else:
-                assert await store.attachments.sweep(60_000) == Swept(0, 0)
-                assert await store.attachments.sweep(0) == Swept(1, writes * PART)
+                assert await store.attachments.sweep(60_000) == SweepResult(0, 0)
+                assert await store.attachments.sweep(0) == SweepResult(1, writes * PART)
                 assert await counted(store, "attachment_parts") == 0
 
 
 async def test_an_upload_killed_at_any_moment_is_never_readable_unless_whole(store_url: str) -> None:
     data = FIVE_MB * 4
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         start = CONTEXT.Barrier(1)
         child = spawn(upload, store_url, data, start)
         while await counted(store, "attachment_parts") < 3:

@@ -63,11 +63,11 @@ async def test_pages_are_whole_newest_first(store: Store) -> None:
 
 
 async def test_each_tenant_has_its_own(store: Store) -> None:
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     mine, theirs = await begin(store, "/mine"), await begin(other, "/theirs")
     assert [each.entry_id for each in await store.audit.list()] == [mine]
     assert [each.entry_id for each in await other.audit.list()] == [theirs]
-    assert await store.for_tenant("third").audit.list() == []
+    assert await store.for_tenant(f"{store.tenant}-third").audit.list() == []
 
 
 async def test_what_needed_an_operator_is_for_operators(store: Store) -> None:

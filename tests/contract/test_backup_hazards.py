@@ -27,6 +27,8 @@ from holdfast.store.postgres.connection import connect
 from holdfast.store.postgres.transaction import PostgresTx
 from holdfast.store.sqlite.transaction import SqliteTx
 
+pytestmark = pytest.mark.own_store
+
 BESIDE = ("-wal", "-shm", "-journal")
 
 

@@ -100,6 +100,13 @@ async def test_a_retry_at_once_of_whatever_was_acknowledged_is_told_the_same(
         await assert_verified(store, *[each.session_id for each in (await store.sessions.list(limit=1)).sessions])
 
 
+async def test_one_id_of_two_events_that_others_stand_for_is_told_by_each_key(store: Store) -> None:
+    batch = [note(None, "k", None, 2), note(None, "l", None, 2), note("a", "k", None, 2), note("a", "l", None, 2)]
+    told = await store.append("s", batch)
+    assert told.seqs == (1, 2, 1, 2)
+    assert (await store.append("s", batch)).seqs == told.seqs
+
+
 async def test_a_goal_that_was_there_already_keeps_the_key_of_the_second_that_added_it(store: Store) -> None:
     await store.goals.add("s", "land", goal_id="g")
     assert (await store.goals.add("s", "land", goal_id="g", idempotency_key="k")).replayed

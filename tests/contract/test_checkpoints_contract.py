@@ -182,7 +182,7 @@ async def test_bad_checkpoints_are_refused_and_nothing_is_written(store: Store) 
 async def test_unknown_sessions_checkpoints_and_other_tenants_are_not_found(store: Store) -> None:
     await store.append("s", numbered(1))
     await store.checkpoints.create("s", checkpoint_id="c")
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
     for view, session_id in ((store, "nobody"), (stranger, "s")):
         unknown: list[Coroutine[Any, Any, Any]] = [
             view.checkpoints.create(session_id),

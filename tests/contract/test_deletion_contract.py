@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from tests.support.interrupted import Twice
 from tests.support.material import numbered
-from tests.support.steps import Meanwhile, make_rich, number_of, run, short_steps, traces, verified, where
+from tests.support.steps import (
+    Meanwhile,
+    make_rich,
+    number_of,
+    run,
+    traces,
+    verified,
+    where,
+)
+from tests.support.tuned import OFTEN, SHORT
 
 from holdfast.core.errors import Corrupt, InvalidInput, LegalHold, NotFound, SessionGone
 from holdfast.store import Event, Store
@@ -17,9 +26,7 @@ from holdfast.store.lifecycle.archives import purge_step
 from holdfast.store.lifecycle.deletion import Deletion
 from holdfast.store.lifecycle.retention import PAGE, Policy
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = pytest.mark.tuned(step_events=SHORT)
 
 
 def with_meanwhile(store: Store, happens: Callable[[], Awaitable[Any]], at: int | None = None) -> Deletion:
@@ -99,9 +106,11 @@ async def test_what_is_not_there_or_held_is_not_deleted(store: Store) -> None:
     with pytest.raises(SessionGone):
         await store.deletion.delete("s")
     with pytest.raises(NotFound):
-        await store.for_tenant("other").archives.get("s")
+        await store.for_tenant(f"{store.tenant}-other").archives.get("s")
 
 
+@pytest.mark.own_store
+@pytest.mark.tuned(**OFTEN)
 async def test_a_move_that_was_interrupted_goes_on_by_itself(store: Store) -> None:
     await make_rich(store, "s")
     await store.append("s", numbered(*range(40)))
@@ -114,6 +123,7 @@ async def test_a_move_that_was_interrupted_goes_on_by_itself(store: Store) -> No
     await verified(store)
 
 
+@pytest.mark.own_store(chores=False)
 async def test_an_archive_can_be_read_while_its_events_are_still_on_their_way(store: Store) -> None:
     await store.append("s", numbered(*range(40)))
     before = await store.read("s")
@@ -137,12 +147,13 @@ async def test_a_deletion_whose_every_write_is_run_again_happens_once(store: Sto
     await verified(store)
 
 
+@pytest.mark.own_store
 async def test_two_who_move_at_once_do_not_disturb_each_other(store: Store) -> None:
     await store.append("s", numbered(*range(60)))
     before = await store.read("s")
 
     async def chore() -> None:
-        await store.deletion.workers.write(deletion.move_step, ())
+        await store.deletion.workers.write(lambda tx: deletion.move_step(tx, store.deletion.tuning), ())
 
     await with_meanwhile(store, chore).delete("s")
     assert await archived_events(store, "s") == before
@@ -157,6 +168,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("damage", DAMAGE)
 async def test_a_damaged_archive_is_corrupt(store: Store, damage: str) -> None:
     await store.append("s", numbered(*range(40)))
@@ -166,6 +178,7 @@ async def test_a_damaged_archive_is_corrupt(store: Store, damage: str) -> None:
         await archived_events(store, "s")
 
 
+@pytest.mark.own_store(chores=False)
 async def test_a_purge_removes_what_was_said_and_the_id_stays_taken(store: Store) -> None:
     await make_rich(store, "s")
     await store.append("s", numbered(*range(40)))
@@ -203,6 +216,7 @@ async def test_an_attachment_that_a_fork_uses_outlives_the_purge(store: Store) -
     await verified(store, "f")
 
 
+@pytest.mark.own_store(chores=False)
 async def test_a_purge_waits_for_the_move(store: Store) -> None:
     await store.append("s", numbered(*range(60)))
     refused: list[str] = []
@@ -219,6 +233,7 @@ async def test_a_purge_waits_for_the_move(store: Store) -> None:
     assert len(await archived_events(store, "s")) == 60
 
 
+@pytest.mark.own_store
 async def test_a_purge_that_was_interrupted_goes_on_by_itself(store: Store) -> None:
     await store.append("s", numbered(*range(60)))
     number = (await store.deletion.delete("s")).session_no
@@ -239,10 +254,8 @@ async def test_a_purge_that_was_interrupted_goes_on_by_itself(store: Store) -> N
     assert not await store.archives.workers.write(lambda tx: purge_step(tx) and purge_step(tx), ())
 
 
-async def test_who_reads_an_archive_while_it_is_purged_is_told_so(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast.store.lifecycle.archives.PAGE", 10)
+@pytest.mark.tuned(archive_page=10)
+async def test_who_reads_an_archive_while_it_is_purged_is_told_so(store: Store) -> None:
     await store.append("s", numbered(*range(60)))
     await store.deletion.delete("s")
     with pytest.raises(NotFound):
@@ -260,6 +273,7 @@ async def make_aged(store: Store) -> None:
         )
 
 
+@pytest.mark.own_store
 async def test_retention_by_age_count_and_size(store: Store) -> None:
     await make_aged(store)
     each = (await store.sessions.get("a")).size_bytes
@@ -285,6 +299,7 @@ async def test_retention_by_age_count_and_size(store: Store) -> None:
             await store.retention.plan(Policy(max_sessions=limit))  # type: ignore[arg-type]
 
 
+@pytest.mark.own_store
 async def test_of_sessions_of_one_moment_the_first_goes_first(store: Store) -> None:
     for name in ("z", "m", "a"):
         await store.append(name, numbered(1))
@@ -300,6 +315,7 @@ SESSIONS_LIKE_IT = """
     FROM sessions, numbers WHERE session_id = 's'"""
 
 
+@pytest.mark.own_store
 async def test_retention_sees_all_sessions_however_many_there_are(store: Store) -> None:
     await store.append("s", numbered(1))
     await run(store, SESSIONS_LIKE_IT, PAGE + 2)
@@ -308,6 +324,7 @@ async def test_retention_sees_all_sessions_however_many_there_are(store: Store) 
     assert (await store.retention.plan(Policy(max_sessions=PAGE + 3))).doomed == []
 
 
+@pytest.mark.own_store
 async def test_retention_deletes_what_the_plan_names_and_spares_what_is_held_or_leased(store: Store) -> None:
     await make_aged(store)
     await store.sessions.hold("a", True)
@@ -339,6 +356,7 @@ async def test_retention_spares_what_is_used_held_leased_or_gone_since_the_plan(
     assert len(await store.read("a")) == 21
 
 
+@pytest.mark.own_store
 async def test_retention_spares_what_is_used_since_the_plan_by_a_program_whose_clock_is_late(store: Store) -> None:
     await make_aged(store)
     plan = await store.retention.plan(Policy(max_age_ms=10**8))
@@ -352,7 +370,7 @@ async def test_retention_does_not_count_what_was_deleted_or_has_not_arrived(stor
     await make_aged(store)
     for name in ("a", "b"):
         await store.deletion.delete(name)
-    await store.forks.workers.write(lambda tx: arrivals.begin(tx, "default", "arriving", "somebody", 0, 0), ())
+    await store.forks.workers.write(lambda tx: arrivals.begin(tx, store.tenant, "arriving", "somebody", 0, 0), ())
     assert (await store.retention.plan(Policy(max_sessions=3))).doomed == []
     plan = await store.retention.plan(Policy(max_sessions=0))
     assert [one.session_id for one in plan.doomed] == ["c", "d", "e"]
@@ -360,7 +378,7 @@ async def test_retention_does_not_count_what_was_deleted_or_has_not_arrived(stor
 
 async def test_retention_sees_its_own_tenant_only(store: Store) -> None:
     await make_aged(store)
-    assert (await store.for_tenant("other").retention.plan(Policy(max_sessions=0))).doomed == []
+    assert (await store.for_tenant(f"{store.tenant}-other").retention.plan(Policy(max_sessions=0))).doomed == []
 
 
 async def test_archives_are_listed_page_by_page_oldest_first(store: Store) -> None:
@@ -373,4 +391,4 @@ async def test_archives_are_listed_page_by_page_oldest_first(store: Store) -> No
         found += [archived.session_id for archived in page]
         page = await store.archives.list(limit=2, after=page[-1])
     assert found == [f"s{number}" for number in range(5)]
-    assert await store.for_tenant("stranger").archives.list() == []
+    assert await store.for_tenant(f"{store.tenant}-stranger").archives.list() == []

@@ -2,7 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from holdfast.store import Store, open_store
+
+pytestmark = pytest.mark.own_store
 
 LONG = 600_000
 

@@ -23,8 +23,8 @@ from holdfast.core.event_bodies import ToolStarted, read
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.log.projection import started_effect
-from holdfast.store.log.reading import existing_head
 from holdfast.store.log.rows import EFFECTS
 
 Call = Callable[[Store], Coroutine[Any, Any, Any]]
@@ -150,7 +150,7 @@ async def test_bad_effects_are_refused_and_nothing_is_written(store: Store) -> N
 
 async def test_unknown_effects_sessions_and_other_tenants_are_not_found(store: Store) -> None:
     await store.effects.start("s", "c", "t")
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
     unknown: list[Coroutine[Any, Any, Any]] = [
         store.effects.finish("s", "nobody"),
         store.effects.finish("nobody", "c"),
@@ -227,8 +227,8 @@ async def test_an_effect_that_an_earlier_version_started_is_still_the_same(store
 
     def write(tx: Tx) -> None:
         prepared = store.effects.own_event(old, "k")
-        append(tx, "default", "t", [prepared])
-        head = existing_head(tx, "default", "t")
+        append(tx, store.tenant, "t", [prepared])
+        head = existing_head(tx, store.tenant, "t")
         EFFECTS.put(tx, head.session_no, {"one": started_effect(1, old, prepared.created_at)})
 
     await store.effects.workers.write(write, ())

@@ -11,16 +11,15 @@ import pytest
 from tests.support.following import take
 from tests.support.interrupted import Twice
 from tests.support.material import numbered, said
-from tests.support.steps import Meanwhile, make_rich, rows, short_steps, verified
+from tests.support.steps import Meanwhile, make_rich, rows, verified
+from tests.support.tuned import SHORT
 
 from holdfast.core import TaskState
 from holdfast.core.errors import IdempotencyConflict, InvalidInput, LegalHold, NotFound, SessionGone
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 from holdfast.store.lifecycle.erasure import Erasure
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = pytest.mark.tuned(step_events=SHORT)
 
 SECRET = "cormorantine"
 
@@ -276,7 +275,7 @@ async def take_open(feed: Any, count: int) -> list[Any]:
 async def test_the_bytes_are_gone_from_the_files(sqlite_url: str) -> None:
     """Searched for as UTF-8, in the file and the log, once an idle store has scrubbed the index."""
     folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
-    async with await open_store(sqlite_url) as store:
+    async with await open_store(sqlite_url, tuning=StoreTuning(step_events=SHORT)) as store:
         await store.append("s", [NewEvent("t", {"n": n, "text": f"filler{n} " * 20}) for n in range(300)])
         await store.sessions.create("s", metadata={"name": SECRET})
         await store.append("s", [NewEvent("t", {"say": f"{SECRET} and more", "n": n}) for n in range(5)])
@@ -304,7 +303,7 @@ def has(folder: Path, text: str = SECRET) -> list[str]:
 
 async def test_a_purged_archive_leaves_no_bytes_in_the_files(sqlite_url: str) -> None:
     folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
-    async with await open_store(sqlite_url) as store:
+    async with await open_store(sqlite_url, tuning=StoreTuning(step_events=SHORT)) as store:
         await store.append("s", [NewEvent("t", {"say": f"{SECRET}-{n}"}) for n in range(100)])
         await store.append("other", [NewEvent("t", {"say": f"filler{n}"}) for n in range(100)])
         await store.search.find(SECRET)

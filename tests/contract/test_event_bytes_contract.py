@@ -106,6 +106,23 @@ async def test_a_deletion_says_why_in_the_feed(store: Store) -> None:
         break
 
 
+async def test_an_undelete_says_which_keys_came_back(store: Store) -> None:
+    await store.append("s", [NewEvent("note", 1)])
+    for key in ("mine", "used again"):
+        await store.keys.resolve(key, session_id="s")
+    await store.deletion.delete("s")
+    await store.keys.resolve("used again")
+    await store.undeletion.undelete("s")
+    await store.deletion.delete("s", reason="again")
+    await store.undeletion.undelete("s")
+    assert await own_events(store, "s") == [
+        ("session_deleted", '{"reason":""}'),
+        ("session_restored", '{"keys":["mine"],"keysTaken":["used again"]}'),
+        ("session_deleted", '{"reason":"again"}'),
+        ("session_restored", '{"keys":["mine"]}'),
+    ]
+
+
 async def test_state_and_the_children_that_come_with_it(store: Store) -> None:
     await store.state.patch("s", {"b": None, "a": {"x": 1e3}})
     goals = [

@@ -15,7 +15,6 @@ from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 from holdfast.store.portable import ArchiveReader
-from holdfast.store.transfer import exports
 
 
 @dataclass(slots=True)
@@ -46,17 +45,17 @@ def held_by(path: Path) -> dict[str, int]:
         return {session.header.session_id: session.header.head_seq for session in reader.sessions()}
 
 
+@pytest.mark.tuned(export_page=2)
 async def test_all_sessions_and_memories_are_exported_in_pages_however_many_there_are(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(exports, "PAGE", 2)
     for number in range(5):
         await store.append(f"s{number}", numbered(*range(number + 1)))
         await store.memories.put("facts", f"k{number}", number)
     totals = await store.exporting.archive(tmp_path / "a")
     assert (totals.sessions, totals.events, totals.memories) == (5, 15, 5)
     assert held_by(tmp_path / "a") == {f"s{number}": number + 1 for number in range(5)}
-    target = store.for_tenant("elsewhere")
+    target = store.for_tenant(f"{store.tenant}-elsewhere")
     await target.importing.archive(tmp_path / "a")
     assert [memory.value() for memory in (await target.memories.list("facts")).memories] == [0, 1, 2, 3, 4]
 
@@ -65,7 +64,7 @@ async def test_what_was_deleted_or_is_still_arriving_is_not_exported(store: Stor
     for name in ("a", "b", "c"):
         await store.append(name, numbered(1, 2))
     await store.deletion.delete("b")
-    await store.forks.workers.write(lambda tx: arrivals.begin(tx, "default", "d", "somebody", 0, 0), ())
+    await store.forks.workers.write(lambda tx: arrivals.begin(tx, store.tenant, "d", "somebody", 0, 0), ())
     await store.exporting.archive(tmp_path / "a")
     assert held_by(tmp_path / "a") == {"a": 2, "c": 2}
     with pytest.raises(SessionGone):
@@ -85,11 +84,11 @@ async def test_a_session_deleted_since_it_was_listed_is_left_out(store: Store, t
     assert held_by(tmp_path / "a") == {"a": 2, "c": 2}
 
 
+@pytest.mark.tuned(export_page=4)
 async def test_a_session_deleted_while_its_events_are_read_is_gone_and_there_is_no_archive(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path
 ) -> None:
     """The reads are: the list, the session with a page of its events, and pages of the others."""
-    monkeypatch.setattr(exports, "PAGE", 4)
     await store.append("s", numbered(*range(20)))
 
     async def delete() -> None:
@@ -101,10 +100,8 @@ async def test_a_session_deleted_while_its_events_are_read_is_gone_and_there_is_
     assert not list(tmp_path.glob("a*"))
 
 
-async def test_what_is_written_while_it_is_exported_comes_with_the_next_export(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exports, "PAGE", 4)
+@pytest.mark.tuned(export_page=4)
+async def test_what_is_written_while_it_is_exported_comes_with_the_next_export(store: Store, tmp_path: Path) -> None:
     await store.append("s", numbered(*range(10)))
 
     async def write() -> None:
@@ -130,10 +127,8 @@ async def test_small_sessions_are_read_many_at_a_time(store: Store, tmp_path: Pa
     assert workers.reads == 4
 
 
-async def test_however_many_are_read_at_a_time_they_are_bounded_by_their_bytes(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exports, "STRETCH_BYTES", 1)
+@pytest.mark.tuned(export_bytes=1)
+async def test_however_many_are_read_at_a_time_they_are_bounded_by_their_bytes(store: Store, tmp_path: Path) -> None:
     for number in range(5):
         await store.append(f"s{number}", numbered(1))
 

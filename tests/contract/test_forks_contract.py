@@ -16,10 +16,10 @@ from tests.support.steps import (
     number_of,
     rows,
     run,
-    short_steps,
     traces,
     verified,
 )
+from tests.support.tuned import OFTEN, SHORT
 
 from holdfast.core import Event, HoldfastError
 from holdfast.core.errors import (
@@ -32,15 +32,13 @@ from holdfast.core.errors import (
 )
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes import lane
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.forks import COPY_EVENTS, Forks
 from holdfast.store.part import Workers
+from holdfast.store.tuning import DEFAULT_TUNING
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = pytest.mark.tuned(step_events=SHORT)
 
 
 def stored(events: list[Event]) -> list[tuple[Any, ...]]:
@@ -176,6 +174,7 @@ async def test_a_restore_takes_the_place_on_every_key(store: Store) -> None:
     await verified(store, "s", "f")
 
 
+@pytest.mark.own_store
 async def test_a_taken_id_or_key_is_refused_and_nothing_is_left(store: Store) -> None:
     await store.append("s", numbered(*range(20)))
     await store.keys.resolve("k", session_id="other")
@@ -301,6 +300,7 @@ class Racy(Meanwhile):
         return await self.inner.write(lambda tx: run(Racing(tx)), *args, **more)
 
 
+@pytest.mark.own_store
 async def test_a_source_that_leaves_while_a_step_reads_it_is_gone_and_not_corrupt(store: Store) -> None:
     await store.append("s", numbered(*range(20)))
 
@@ -399,13 +399,14 @@ async def test_a_fork_whose_every_write_is_run_again_is_made_once(store: Store) 
     await verified(store, "s", "f", "r")
 
 
+@pytest.mark.own_store
 async def test_a_fork_that_pauses_too_long_is_undone_and_says_so(store: Store) -> None:
     """Between two steps the arrival expires, and part of it is taken back by a chore."""
     await store.append("s", numbered(*range(40)))
 
     async def expire_and_undo_a_step() -> None:
         await run(store, "UPDATE arrivals SET expires_at = 0")
-        assert await store.forks.workers.write(arrivals.undo_step, ())
+        assert await store.forks.workers.write(lambda tx: arrivals.undo_step(tx, store.forks.tuning), ())
 
     with pytest.raises(SessionArriving):
         await with_meanwhile(store, expire_and_undo_a_step, at=4).fork("s", new_session_id="f")
@@ -414,6 +415,7 @@ async def test_a_fork_that_pauses_too_long_is_undone_and_says_so(store: Store) -
     await verified(store, "s", "f")
 
 
+@pytest.mark.own_store
 async def test_an_idle_store_undoes_what_nobody_brings_any_more(store: Store) -> None:
     await make_rich(store, "s")
     await store.append("s", numbered(*range(40)))
@@ -460,13 +462,14 @@ class HeldOn:
         return getattr(self._tx, name)
 
     def try_lock(self, name: str) -> bool:
-        self._tx.run("UPDATE arrivals SET expires_at = ?1", self._tx.now() + arrivals.PATIENCE_MS)
+        self._tx.run("UPDATE arrivals SET expires_at = ?1", self._tx.now() + DEFAULT_TUNING.arrival_ms)
         return self._tx.try_lock(name)
 
 
+@pytest.mark.own_store
 async def test_an_arrival_that_goes_on_after_all_is_not_undone(store: Store) -> None:
     write = store.forks.workers.write
-    arriving = await write(lambda tx: arrivals.begin(tx, "default", "f", "somebody", 0, 0), ())
+    arriving = await write(lambda tx: arrivals.begin(tx, store.tenant, "f", "somebody", 0, 0), ())
 
     def expire_and_look(tx: Tx) -> None:
         tx.run("UPDATE arrivals SET expires_at = 0")
@@ -497,7 +500,7 @@ async def test_what_was_copied_is_not_news_to_the_whole_store(store: Store) -> N
 async def test_another_tenants_session_cannot_be_forked(store: Store) -> None:
     await store.append("s", numbered(1))
     with pytest.raises(HoldfastError) as refused:
-        await store.for_tenant("other").forks.fork("s")
+        await store.for_tenant(f"{store.tenant}-other").forks.fork("s")
     assert isinstance(refused.value, NotFound)
 
 
@@ -518,9 +521,9 @@ class SlowReads:
         return await self.inner.read(run, length)
 
 
-async def test_a_fork_is_not_given_up_while_its_rows_are_derived(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrivals, "PATIENCE_MS", 600)
-    monkeypatch.setattr(lane, "LOOK_SECONDS", 0.05)
+@pytest.mark.own_store
+@pytest.mark.tuned(arrival_ms=600, **OFTEN)
+async def test_a_fork_is_not_given_up_while_its_rows_are_derived(store: Store) -> None:
     await store.append("s", numbered(*range(20)))
     forks = replace(store.forks, workers=SlowReads(store.forks.workers, 1.0))
     forked = await forks.fork("s", new_session_id="f")

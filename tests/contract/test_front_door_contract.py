@@ -39,7 +39,7 @@ async def test_all_that_a_snapshot_shows_is_of_one_moment(store: Store) -> None:
 async def test_a_snapshot_is_of_one_tenant(store: Store) -> None:
     await store.append("s", [NewEvent("x", {})])
     await store.usage.record("s", "m", input_tokens=3, output_tokens=4)
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     assert await other.snapshot(lambda snapshot: snapshot.find_session("s"), ReadLength.PAGE) is None
     with pytest.raises(NotFound):
         await other.snapshot(lambda snapshot: snapshot.session("s"))

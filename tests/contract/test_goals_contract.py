@@ -192,7 +192,7 @@ async def test_bad_goals_and_sub_agents_are_refused_and_nothing_is_written(store
 async def test_unknown_goals_sub_agents_sessions_and_other_tenants_are_not_found(store: Store) -> None:
     await store.goals.add("s", "g")
     await store.agents.spawn("s", "t", agent_id="a")
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
     unknown: list[Coroutine[Any, Any, Any]] = [
         store.goals.update("s", "nobody", {"status": "failed"}),
         store.agents.complete("s", "nobody"),

@@ -14,7 +14,8 @@ from tests.store.portable.sample_archives import header, log
 from tests.support.following import take
 from tests.support.interrupted import Twice
 from tests.support.material import numbered, said
-from tests.support.steps import SHORT, Meanwhile, make_rich, rows, run, short_steps, traces, verified
+from tests.support.steps import Meanwhile, make_rich, rows, run, traces, verified
+from tests.support.tuned import SHORT
 
 from holdfast.core import Event, SystemClock, TaskState, types
 from holdfast.core.chain import seal
@@ -25,9 +26,7 @@ from holdfast.store.lifecycle import arrivals
 from holdfast.store.portable import write_archive
 from holdfast.store.transfer.imports import Imports
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = [pytest.mark.own_store, pytest.mark.tuned(step_events=SHORT, together_events=SHORT)]
 
 VALUE = '{"likes":"tea"}'
 
@@ -133,7 +132,7 @@ async def test_an_import_that_pauses_too_long_is_undone_and_says_so(store: Store
 
     def undone(tx: Tx) -> bool:
         tx.run("UPDATE arrivals SET expires_at = 0")
-        return arrivals.undo_step(tx)
+        return arrivals.undo_step(tx, store.forks.tuning)
 
     async def expire_and_undo_a_step() -> None:
         assert await store.forks.workers.write(undone, ())
@@ -156,17 +155,15 @@ async def test_every_step_says_that_the_session_is_still_on_its_way(store: Store
         """As if half of the patience went by before each step."""
         found = await rows(store, "SELECT expires_at FROM arrivals")
         ends.extend(row[0] for row in found)
-        await run(store, "UPDATE arrivals SET expires_at = expires_at - ?1", arrivals.PATIENCE_MS // 2)
+        await run(store, "UPDATE arrivals SET expires_at = expires_at - ?1", store.forks.tuning.arrival_ms // 2)
 
     await with_meanwhile(target, age).archive(tmp_path / "a")
     assert len(ends) == 1 + 40 // SHORT + 1
     assert ends == sorted(ends), "a step did not ask for more time"
 
 
-async def test_a_step_is_bounded_by_its_events_and_by_its_bytes(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrivals, "STEP_BYTES", 2_000)
+@pytest.mark.tuned(step_bytes=2_000)
+async def test_a_step_is_bounded_by_its_events_and_by_its_bytes(store: Store, tmp_path: Path) -> None:
     await store.append("big", [NewEvent("t", {"text": "x" * 900, "n": n}) for n in range(12)])
     await store.append("long", numbered(*range(40)))
     await store.exporting.archive(tmp_path / "a")

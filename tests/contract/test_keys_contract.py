@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.changes import assert_verified, types_of
+from tests.support.clocks import DAY, MovedClock
 from tests.support.material import numbered
 
 from holdfast.core.errors import InvalidInput, NotFound
@@ -109,8 +110,8 @@ async def test_resets_and_deletions_at_once_leave_a_key_that_works(store: Store)
 
 
 async def test_an_import_does_not_undo_a_reset_that_was_here_later(store: Store, tmp_path: Path) -> None:
-    archive = tmp_path / "a.zip"
-    async with await open_store(f"sqlite:///{tmp_path}/other/holdfast.db") as other:
+    archive, yesterday = tmp_path / "a.zip", MovedClock(-DAY)
+    async with await open_store(f"sqlite:///{tmp_path}/other/holdfast.db", clock=yesterday) as other:
         await other.append("elsewhere", numbered(1))
         await other.keys.resolve(KEY, session_id="elsewhere")
         await other.exporting.archive(archive)

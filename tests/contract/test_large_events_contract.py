@@ -11,7 +11,9 @@ from holdfast.core import Event
 from holdfast.core.errors import Corrupt, StaleWriter
 from holdfast.store import NewEvent, Store
 from holdfast.store.feed.hub import PAGE_BYTES, RING_BYTES, TAIL, TAIL_BYTES, Cursor, Tail
-from holdfast.store.log.reading import STRETCH_BYTES
+from holdfast.store.log.log_reader import STRETCH_BYTES
+
+pytestmark = pytest.mark.own_store
 
 BEGINNING = Cursor("", 0, 0)
 KB = 1024

@@ -20,6 +20,8 @@ from holdfast.core.ids import MAX_NAME_LENGTH, MAX_NAMES_BYTES
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.tasks.push_configs import StoredPushConfig
 
+pytestmark = pytest.mark.own_store
+
 LONG = MAX_NAME_LENGTH
 Write = Callable[[Store, str, str], Awaitable[Any]]
 

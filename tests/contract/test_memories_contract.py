@@ -88,6 +88,7 @@ async def test_null_is_a_value_and_not_forgotten(store: Store) -> None:
     assert not (await store.memories.history("ada", "name"))[0].forgotten
 
 
+@pytest.mark.own_store
 async def test_erasing_takes_every_byte_and_leaves_the_versions_and_digests(store: Store) -> None:
     before = [await store.memories.put("ada", "phone", f"555-{n}") for n in range(3)]
     await store.memories.forget("ada", "phone")
@@ -263,7 +264,7 @@ async def test_a_page_goes_on_where_it_ended_whatever_was_written_meanwhile(stor
 
 
 async def test_tenants_never_see_each_other(store: Store) -> None:
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     await store.memories.put("ada", "name", "mine", idempotency_key="k")
     assert (await other.memories.put("ada", "name", "theirs", expected_version=0, idempotency_key="k")).version == 1
     assert (await store.memories.get("ada", "name")).value() == "mine"
@@ -316,6 +317,7 @@ async def indexed(store: Store, memory_no: int) -> int:
     return int(row[0])
 
 
+@pytest.mark.own_store
 async def test_what_was_acknowledged_is_found_by_its_words_and_only_as_it_is_now(store: Store) -> None:
     await store.memories.put("ada", "drink", {"likes": ["strong Café", "tea"]})
     await store.memories.put("ada", "city", "London, in Piccadilly")
@@ -365,12 +367,13 @@ async def test_what_was_erased_leaves_the_files(sqlite_url: str) -> None:
 
 
 async def test_a_search_finds_no_other_tenants_words(store: Store) -> None:
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     await other.memories.put("ada", "secret", "swordfish")
     assert await found(store, "swordfish") == []
     assert await found(other, "swordfish") == ["secret"]
 
 
+@pytest.mark.own_store
 async def test_a_search_that_meets_a_damaged_value_says_so(store: Store) -> None:
     await store.memories.put("ada", "name", "Augusta")
     await change(store, "UPDATE memory_versions SET value = NULL")

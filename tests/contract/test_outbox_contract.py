@@ -5,12 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import psycopg
+import pytest
 from tests.support.changes import assert_verified
 from tests.support.interrupted import Twice
 
 from holdfast.core import Task
 from holdfast.store import NewEvent, Store, TaskState, open_store
 from holdfast.store.tasks.push_configs import StoredPushConfig
+
+pytestmark = pytest.mark.own_store
 
 WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'"
 NOTED = """
@@ -107,8 +110,8 @@ async def test_a_place_that_comes_late_is_noted_with_the_place(store: Store) -> 
 
 async def test_it_goes_with_the_session_and_is_nobody_elses(store: Store) -> None:
     await store.tasks.update(await begun(store, "a"), TaskState.COMPLETED)
-    assert await store.for_tenant("other").outbox.waiting() == []
-    assert await store.for_tenant("other").outbox.left_of_task("t", "me") == []
+    assert await store.for_tenant(f"{store.tenant}-other").outbox.waiting() == []
+    assert await store.for_tenant(f"{store.tenant}-other").outbox.left_of_task("t", "me") == []
     await store.deletion.delete("s")
     assert await store.outbox.waiting() == []
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support.changes import assert_verified
-from tests.support.counting import Counting
+from tests.support.read_costs import Counting
 
 from holdfast.a2a.protocol.wire import ListRequest
 from holdfast.a2a.turns.task_lists import TaskLists
@@ -13,7 +13,7 @@ from holdfast.core import TaskState, strict_json
 from holdfast.core.errors import TooLarge
 from holdfast.store import Filter, NewEvent, Store
 from holdfast.store.engine import Tx
-from holdfast.store.log.reading import PAGE_BYTES
+from holdfast.store.log.log_reader import PAGE_BYTES
 from holdfast.store.memory.memories import MAX_VALUE
 from holdfast.store.sessions.agents import MAX_REPORT
 from holdfast.store.sessions.checkpoints import MAX_LABEL
@@ -32,6 +32,7 @@ async def put_metadata(store: Store, session_id: str, size: int) -> None:
     )
 
 
+@pytest.mark.own_store
 async def test_a_list_of_sessions_ends_early_and_misses_none(store: Store) -> None:
     sizes = [LARGE, LARGE, 10, LARGE, 10, 10, 2 * PAGE_BYTES, 10]
     for number, size in enumerate(sizes):

@@ -68,7 +68,7 @@ async def test_deleting_one_leaves_the_others(store: Store) -> None:
 
 async def test_they_are_a_tenants_own(store: Store) -> None:
     await begin(store)
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     await begin(other)
     await store.push_configs.put(HOOK)
     assert await other.push_configs.list("t1") == []
@@ -86,6 +86,7 @@ async def test_a_task_that_is_not_there_has_none(store: Store) -> None:
         await store.push_configs.put(replace(HOOK, config_id=""))
 
 
+@pytest.mark.own_store
 async def test_they_go_with_the_session_and_are_never_in_its_log(store: Store) -> None:
     await begin(store)
     await begin(store, "kept", "t2")

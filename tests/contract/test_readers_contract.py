@@ -16,16 +16,12 @@ from tests.support.material import numbered
 
 from holdfast.core import NewEvent
 from holdfast.core.errors import Busy, Closing, ReadTimeout
-from holdfast.store import Store, open_store
-from holdfast.store import store as store_module
+from holdfast.store import Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes import shares
 from holdfast.store.lanes.readers import THREADS
 from holdfast.store.lanes.shares import ReadLength, reading_for
-from holdfast.store.postgres import connection as postgres_connection
-from holdfast.store.postgres import database as postgres_database
-from holdfast.store.postgres import transaction as postgres_transaction
-from holdfast.store.sqlite import transaction as sqlite_transaction
+
+pytestmark = pytest.mark.own_store
 
 PATIENCE = 30.0
 LONG_THREADS = THREADS.count(ReadLength.LONG)
@@ -36,16 +32,10 @@ ENDLESS = {
 """A statement that does not end by itself."""
 
 
-def limit_reads(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for module in (sqlite_transaction, postgres_connection, postgres_database, postgres_transaction):
-        monkeypatch.setattr(module, "READ_SECONDS", seconds)
-
-
 @pytest.fixture
-async def patient(store_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+async def patient(store_url: str) -> AsyncIterator[Store]:
     """A store that ends no read because of its time."""
-    limit_reads(monkeypatch, 3600)
-    async with await open_store(store_url) as opened:
+    async with await open_store(store_url, tuning=StoreTuning(read_seconds=3600)) as opened:
         yield opened
 
 
@@ -206,7 +196,8 @@ async def test_neither_a_tenant_nor_a_caller_has_all_the_threads(store: Store) -
         await eventually(lambda: holding.begun == 1)
         async with asyncio.timeout(PATIENCE):
             await as_caller("modest", mine, lambda tx: None)
-        tasks += [asyncio.ensure_future(as_caller("second", mine, holding)) for _ in range(20)]
+        for caller in ("second", "third"):
+            tasks += [asyncio.ensure_future(as_caller(caller, mine, holding)) for _ in range(20)]
         await eventually(lambda: holding.begun == 2)
         async with asyncio.timeout(PATIENCE):
             await as_caller("modest", other, lambda tx: None)
@@ -215,11 +206,8 @@ async def test_neither_a_tenant_nor_a_caller_has_all_the_threads(store: Store) -
     await asyncio.gather(*tasks)
 
 
-async def test_whoever_has_too_many_reads_is_told_so_and_others_are_not(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shares, "MOST_OF_A_CALLER", 4)
-    monkeypatch.setattr(shares, "MOST_OF_A_TENANT", 6)
+@pytest.mark.tuned(most_reads_of_a_caller=4, most_reads_of_a_tenant=6)
+async def test_whoever_has_too_many_reads_is_told_so_and_others_are_not(store: Store) -> None:
     mine = store.for_tenant("mine")
     async with every_long_thread_held(store):
         tasks = [asyncio.ensure_future(as_caller("greedy", mine, lambda tx: None)) for _ in range(4)]
@@ -239,16 +227,12 @@ async def test_whoever_has_too_many_reads_is_told_so_and_others_are_not(
     await as_caller("greedy", mine, lambda tx: None)
 
 
-async def test_a_read_of_many_statements_lasts_no_longer_than_one_may(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limit_reads(monkeypatch, 0.05)
-
+async def test_a_read_of_many_statements_lasts_no_longer_than_one_may(store_url: str) -> None:
     def run(tx: Tx) -> None:
         while True:
             tx.one("SELECT 1")
 
-    async with await open_store(store_url) as store:
+    async with await open_store(store_url, tuning=StoreTuning(read_seconds=0.05)) as store:
         with pytest.raises(ReadTimeout):
             await asyncio.wait_for(read(store, run), PATIENCE)
         assert await read(store, lambda tx: tx.one("SELECT 1 + 1")) == (2,)
@@ -266,8 +250,8 @@ async def test_a_store_that_closes_finishes_what_is_queued(store_url: str) -> No
         await read(store, lambda tx: None)
 
 
+@pytest.mark.tuned(read_bytes=1_000)
 async def test_one_read_of_a_log_takes_only_so_many_bytes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "READ_BYTES", 1_000)
     await store.append("s", [NewEvent("t", "x" * 398) for _ in range(10)])
     taken: list[int] = []
     stretch = store.stretch

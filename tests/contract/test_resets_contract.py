@@ -116,7 +116,7 @@ async def test_a_reset_that_is_run_again_after_a_lost_answer_is_one(store: Store
 
 async def test_unknown_keys_and_sessions_and_other_tenants_are_not_found(store: Store) -> None:
     await store.keys.resolve("k", session_id="s")
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
     unknown: list[Any] = [
         store.keys.reset("nobody"),
         store.keys.reset_session("nobody"),

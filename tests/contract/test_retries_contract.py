@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.support.changes import assert_verified
+from tests.support.database_work import looked_at
 from tests.support.long_session import lengthen
-from tests.support.looking import looked_at
 
 from holdfast.core import Task, TaskState
 from holdfast.store import NewEvent, Store, open_store
@@ -76,7 +76,7 @@ async def patches(store: Store, first: int, last: int) -> list[Any]:
     return [await patch(store, number) for number in range(first, last)]
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=25)
 async def test_at_a_million_events_no_retry_of_any_keyed_write_reads_the_log(store_url: str) -> None:
     async with await open_store(store_url) as store:
         told = await patches(store, 0, PATCHES)

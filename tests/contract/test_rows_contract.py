@@ -13,6 +13,8 @@ from holdfast.core.errors import HoldfastError
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 
+pytestmark = pytest.mark.own_store
+
 Change = Callable[[Store, random.Random], Awaitable[Any]]
 
 STATUSES = ("pending", "in_progress", "completed", "failed", "cancelled")
@@ -91,7 +93,7 @@ async def test_after_any_sequence_of_changes_the_rows_follow_from_the_events(sto
     await assert_verified(store, "s")
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=15)
 async def test_after_many_sequences_of_changes_the_rows_follow_from_the_events(store: Store) -> None:
     for seed in range(12):
         chance = random.Random(seed)

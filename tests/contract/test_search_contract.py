@@ -12,15 +12,18 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.children import spawn
+from tests.support.eventually import eventually
+from tests.support.opening import store_with
+from tests.support.processes import spawn
 
 from holdfast.core import NewEvent, SystemClock, TimeOrderedIds
 from holdfast.core.errors import HistoryChanged, InvalidInput, NotFound, StoreUnavailable
-from holdfast.store import Store, open_store
+from holdfast.store import Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import prepare_all
-from holdfast.store.text.indexing import (
+from holdfast.store.text.tokenizer import Query, Term, document, parse_query
+from holdfast.store.text.word_index import (
     LOCK,
     PUT,
     forget_events,
@@ -30,7 +33,6 @@ from holdfast.store.text.indexing import (
     match_memories,
     unindex_memory,
 )
-from holdfast.store.text.tokenizer import Query, Term, document, parse_query
 from holdfast.store.urls import open_engine
 
 NOWHERE = "UPDATE search_progress SET major = 0, minor = 0 WHERE name = 'events'"
@@ -225,13 +227,14 @@ async def test_filters_by_session_user_and_type(store: Store) -> None:
     assert await found(store, "hello", session_id="ada-1", user_id="bob") == []
 
 
+@pytest.mark.own_store
 async def test_tenants_never_see_each_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     other = store.for_tenant("other")
     await store.append("s", say("shared words mine"))
     await other.append("s", say("shared words theirs"))
     for scope in ("as it is", "the same for all"):
         if scope != "as it is":
-            monkeypatch.setattr("holdfast.store.text.indexing.crc32", lambda _: 7)
+            monkeypatch.setattr("holdfast.store.text.word_index.crc32", lambda _: 7)
             await unindex_everything(store)
         assert len((await store.search.find("shared")).hits) == 1
         assert await found(store, "theirs") == []
@@ -261,6 +264,7 @@ async def test_pages_have_no_gaps_and_no_doubles_while_events_arrive(store: Stor
     assert all(seqs == sorted(seqs, reverse=True) for seqs in by_session.values())
 
 
+@pytest.mark.own_store
 async def test_an_index_that_is_far_behind_catches_up_first(store: Store) -> None:
     for n in range(10):
         await store.append(f"s{n % 3}", say(*(f"batch{n} event{n * 300 + m}" for m in range(300))))
@@ -325,7 +329,7 @@ async def test_an_older_transaction_hides_nothing_that_was_acknowledged(postgres
 async def test_a_transaction_that_commits_late_is_indexed_too(postgres_url: str) -> None:
     async with await open_store(postgres_url) as store:
         clock = SystemClock()
-        late = store.engine.writer()
+        late = store._machinery.engine.writer()
         tx = late.begin((), cautious=True, makes_room=True)
         append(tx, "default", "late", prepare_all(say("needle late"), clock, TimeOrderedIds(clock)))
         await store.append("early", say("needle early"))
@@ -348,6 +352,7 @@ async def indexed(store: Store) -> int:
     return len(rows)
 
 
+@pytest.mark.own_store
 async def test_a_corrupt_payload_stops_nothing_and_is_not_shown(store: Store) -> None:
     await store.append("s", say("needle one", "needle two", "needle three"))
     await unindex_everything(store)
@@ -364,6 +369,7 @@ async def test_a_corrupt_payload_stops_nothing_and_is_not_shown(store: Store) ->
     assert [(bad.session_id, bad.seq) for bad in page.damaged] == [("s", 1)]
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("life", ["arriving", "leaving", "gone"])
 async def test_only_live_sessions_are_searched(store: Store, life: str) -> None:
     await store.append("live", say("needle"))
@@ -373,6 +379,7 @@ async def test_only_live_sessions_are_searched(store: Store, life: str) -> None:
     assert await found(store, "needle") == [("live", 1)]
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("seen", [True, False])
 async def test_forgotten_events_are_not_found(store: Store, seen: bool) -> None:
     await store.append("s", say(*(f"needle {n}" for n in range(1, 9))))
@@ -392,6 +399,7 @@ async def test_forgotten_events_are_not_found(store: Store, seen: bool) -> None:
     assert await indexed(store) == 2
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("seen", [True, False])
 async def test_erased_events_are_not_found(store: Store, seen: bool) -> None:
     await store.append("s", say("needle one", "needle secret", "needle three"))
@@ -407,18 +415,18 @@ async def test_erased_events_are_not_found(store: Store, seen: bool) -> None:
 
 
 async def test_a_step_under_way_does_not_bring_back_what_is_being_erased(postgres_url: str) -> None:
-    """The step has read the event; the erasure waits for it, and takes out what it put in."""
-    async with await open_store(postgres_url) as store:
+    """The step has read the event; the erasure waits for it, and takes out what it put in.
+
+    The store does no chores: its own step could have the index just then.
+    """
+    async with store_with(postgres_url, ()) as store:
         await store.append("s", say("needle"))
-        await unindex_everything(store)
-        stepping = store.engine.writer()
+        stepping = store._machinery.engine.writer()
         tx = stepping.begin((), cautious=True, makes_room=True)
-        assert index(tx, store.engine.text) is not None or await indexed(store)
+        assert index(tx, store._machinery.engine.text) is not None
         erasing = asyncio.create_task(store.erasure.erase("s", [1], reason="asked to"))
         with psycopg.connect(postgres_url, autocommit=True) as looking:
-            async with asyncio.timeout(30):
-                while not erasing.done() and not _waiting(looking):
-                    await asyncio.sleep(0.005)
+            await eventually(lambda: erasing.done() or _waiting(looking))
         stepping.commit()
         await erasing
         stepping.close()
@@ -429,19 +437,21 @@ async def test_a_step_under_way_does_not_bring_back_what_is_being_erased(postgre
 
 
 def _waiting(connection: psycopg.Connection[Any]) -> bool:
-    row = connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").fetchone()
+    row = connection.execute(
+        """SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+    ).fetchone()
     return bool(row and row[0])
 
 
 @pytest.mark.parametrize("others", [0, 4_000])
-async def test_erased_words_leave_the_file(sqlite_url: str, others: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_erased_words_leave_the_file(sqlite_url: str, others: int) -> None:
     """Also when the index is rewritten in many small steps, from many pieces and from one.
 
     The words have letters that no drawn id has: `qkept` came up in one.
     """
-    monkeypatch.setattr("holdfast.store.text.indexing.STEP_PAGES", 2)
     path = sqlite_url.removeprefix("sqlite:///")
-    async with await open_store(sqlite_url) as store:
+    async with await open_store(sqlite_url, tuning=StoreTuning(merge_pages=2)) as store:
         for n in range(0, others, 500):
             await store.append("others", say(*(f"other{n + m} words{m} here" for m in range(500))))
         await store.append("s", say("zqsecretword", "zqkeptout"))
@@ -464,7 +474,7 @@ async def test_erased_words_leave_the_file(sqlite_url: str, others: int, monkeyp
 
 async def run_chore(store: Store) -> None:
     """Until nothing is left to do, whoever does it."""
-    while await write(store, index_chore(store.engine.text)):
+    while await write(store, index_chore(store._machinery.engine.text, store.search.tuning)):
         pass
 
 
@@ -479,8 +489,9 @@ def _holds(path: str, word: bytes) -> bool:
     return subprocess.run(["grep", "-q", "-a", "-F", word.decode(), *files], check=False).returncode == 0
 
 
+@pytest.mark.own_store
 async def test_memories_are_found_by_their_words(store: Store) -> None:
-    text = store.engine.text
+    text = store._machinery.engine.text
     put = "INSERT INTO memories (tenant, namespace, key, version, live) VALUES (?1, ?2, ?3, 1, ?4)"
     numbers: dict[str, int] = {}
 
@@ -528,7 +539,7 @@ def index_until_killed(url: str) -> None:
 
 async def test_kills_leave_nothing_out_and_nothing_twice(store_url: str) -> None:
     events = 12_000
-    async with await open_store(store_url) as store:
+    async with store_with(store_url, ()) as store:
         for n in range(0, events, 1_000):
             await store.append(f"s{n % 3}", say(*(f"event{n + m} of many words" for m in range(1_000))))
     kills = 0

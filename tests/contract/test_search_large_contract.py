@@ -14,6 +14,8 @@ from holdfast.store.part import Workers
 from holdfast.store.text.search import LARGE, PAGE_BYTES, SMALL, Search
 from holdfast.store.text.tokenizer import MAX_READ
 
+pytestmark = pytest.mark.own_store
+
 MB = 1024 * 1024
 OVERHEAD = 64 * 1024
 """Rows beside their payloads."""

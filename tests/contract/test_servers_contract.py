@@ -2,8 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from holdfast.store import Store
 from holdfast.store.tasks.servers import LiveServer
+
+pytestmark = pytest.mark.own_store
 
 ONE = LiveServer("a", "http://127.0.0.1:1", "host", 11, 5)
 TWO = LiveServer("b", "http://127.0.0.1:2", "host", 12, 4)

@@ -269,7 +269,7 @@ async def test_unknown_and_deleted_sessions_and_other_tenants_are_told_apart(sto
     await store.sessions.create("mine")
     await store.sessions.create("gone")
     await store.deletion.delete("gone")
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
 
     def changes(view: Store, session_id: str) -> list[Coroutine[Any, Any, Session]]:
         return [
@@ -321,7 +321,7 @@ FILTERS: list[tuple[Filter, Callable[[int], bool]]] = [
 
 async def test_lists_show_what_fits_newest_first_page_by_page(store: Store) -> None:
     await fill(store)
-    stranger = store.for_tenant("stranger")
+    stranger = store.for_tenant(f"{store.tenant}-stranger")
     await stranger.sessions.create("theirs", user_id="u1", tags=["even", "all"])
     for chosen, fits in FILTERS:
         expected = [f"s{number:02}" for number in reversed(range(30)) if fits(number)]

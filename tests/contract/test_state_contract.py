@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.changes import assert_verified
-from tests.support.counting import Counting
+from tests.support.read_costs import Counting
 
 from holdfast.core import State, strict_json
 from holdfast.core.errors import StaleState, TooLarge
@@ -44,6 +44,7 @@ async def patches(store: Store, count: int) -> list[State]:
     return told
 
 
+@pytest.mark.own_store
 @dataclass
 class LaneBytes:
     """Notes the most bytes that one write reads, and the most rows that one read does."""
@@ -97,6 +98,7 @@ async def test_a_store_from_before_the_points_answers_rightly_and_soon_in_few_st
     await assert_verified(store, "s")
 
 
+@pytest.mark.own_store
 async def test_an_erased_patch_is_in_no_point(store: Store) -> None:
     told = await patches(store, 100)
     await store.erasure.erase("s", [40, 50], reason="asked for")
@@ -121,13 +123,14 @@ async def test_a_fork_and_an_import_answer_their_retries(store: Store, tmp_path:
     await assert_verified(store, "s", "f")
     await replace(store.state, documents=StateDocuments(4 * MAX_STATE)).patch("s", {"big": "x" * 2 * MAX_STATE})
     await store.exporting.archive(tmp_path / "a")
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     await other.importing.archive(tmp_path / "a")
     assert await other.state.get("s") == await store.state.get("s"), "larger than the limit, and imported"
     assert await patch(other, 77) == told[77]
     await assert_verified(other, "s", "f")
 
 
+@pytest.mark.own_store
 async def test_a_point_that_is_not_what_the_patches_say_is_named(store: Store) -> None:
     await patches(store, 80)
     (seq, _), *_ = await points(store)
@@ -136,6 +139,7 @@ async def test_a_point_that_is_not_what_the_patches_say_is_named(store: Store) -
     assert (found.problem, found.bad_seq) == (f"the state kept of event {seq} is not what the events say", seq)
 
 
+@pytest.mark.own_store
 async def test_a_deleted_session_leaves_no_point(store: Store) -> None:
     await patches(store, 80)
     await store.deletion.delete("s")

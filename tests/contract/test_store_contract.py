@@ -273,7 +273,7 @@ async def test_a_retried_patch_is_told_what_the_first_was(store: Store) -> None:
 
 
 async def test_tenants_never_see_each_other(store: Store) -> None:
-    other = store.for_tenant("other")
+    other = store.for_tenant(f"{store.tenant}-other")
     await store.append("s", numbered(1))
     await store.keys.resolve("k", session_id="s")
     await store.tasks.begin("s", "t", "c", said("hi", "t"), owner="me")

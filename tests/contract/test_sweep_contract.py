@@ -18,39 +18,30 @@ from tests.contract.attaching import (
     whole,
     with_meanwhile,
 )
+from tests.support.opening import store_with
 
 from holdfast.core.errors import (
     InvalidInput,
     NotFound,
 )
 from holdfast.store import Store, open_store
-from holdfast.store.attachments import sweep
 from holdfast.store.attachments.byte_buffer import PART
-from holdfast.store.attachments.sweep import DAY_MS, Swept
+from holdfast.store.attachments.sweep import DAY_MS, SweepResult
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.part import Workers
 
-
-@pytest.fixture(autouse=True)
-def no_chores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one who sweeps at a time, unless a test is about the idle lane."""
-    if "with_chores" not in request.fixturenames:
-        monkeypatch.setattr("holdfast.store.store.CHORES", ())
-
-
-@pytest.fixture
-def with_chores() -> None:
-    """The store does its chores."""
+pytestmark = pytest.mark.own_store(chores=False)
+"""Only one sweeps at a time, unless a test is about the idle lane."""
 
 
 async def test_a_sweep_takes_what_is_old_and_unused_and_nothing_else(store: Store) -> None:
     used, unused, fresh = [await store.attachments.put(text) for text in (b"used", b"unused", b"fresh")]
     await store.attachments.attach("s", used.digest, **NAMED)
-    assert await store.attachments.sweep() == Swept(0, 0)
+    assert await store.attachments.sweep() == SweepResult(0, 0)
     await change(store, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
     await store.attachments.put(b"fresh")
-    assert await store.attachments.sweep() == Swept(1, len(b"unused"))
+    assert await store.attachments.sweep() == SweepResult(1, len(b"unused"))
     assert await whole(store, used.digest) == b"used"
     assert await whole(store, fresh.digest) == b"fresh"
     with pytest.raises(NotFound):
@@ -60,21 +51,17 @@ async def test_a_sweep_takes_what_is_old_and_unused_and_nothing_else(store: Stor
             await store.attachments.sweep(wrong)  # type: ignore[arg-type]
 
 
-async def test_a_sweep_of_many_goes_in_pages_and_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "PAGE", 3)
-    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
+@pytest.mark.tuned(sweep_page=3, sweep_parts=2)
+async def test_a_sweep_of_many_goes_in_pages_and_steps(store: Store) -> None:
     await asyncio.gather(*(store.attachments.put(b"%d" % n) for n in range(10)))
     for size in (2 * PART, 4 * PART, 5 * PART):
         await store.attachments.put(FIVE_MB[:size])
-    assert await store.attachments.sweep(0) == Swept(13, 10 + 11 * PART)
+    assert await store.attachments.sweep(0) == SweepResult(13, 10 + 11 * PART)
     assert await counted(store, "attachment_parts") == 0
 
 
-async def test_the_chore_sweeps_all_tenants_and_looks_at_what_is_used_once_a_day(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
-    monkeypatch.setattr(sweep, "STEP_LOOKS", 2)
+@pytest.mark.tuned(sweep_parts=2, sweep_looks=2)
+async def test_the_chore_sweeps_all_tenants_and_looks_at_what_is_used_once_a_day(store: Store) -> None:
     other = store.for_tenant("other")
     used = [await store.attachments.put(b"used %d" % n) for n in range(5)]
     for each in used:
@@ -91,7 +78,7 @@ async def test_the_chore_sweeps_all_tenants_and_looks_at_what_is_used_once_a_day
     assert await chore(store) == 0
 
 
-async def test_an_idle_store_sweeps_by_itself(with_chores: None, store_url: str) -> None:
+async def test_an_idle_store_sweeps_by_itself(store_url: str) -> None:
     async with await open_store(store_url) as store:
         used, unused = [await store.attachments.put(text) for text in (b"used", b"unused")]
         await store.attachments.attach("s", used.digest, **NAMED)
@@ -107,7 +94,7 @@ async def test_an_idle_store_sweeps_by_itself(with_chores: None, store_url: str)
 async def test_what_is_attached_after_the_sweep_has_chosen_it_is_kept(store: Store) -> None:
     put = await store.attachments.put(b"hello")
     sweeping = with_meanwhile(store, lambda: store.attachments.attach("s", put.digest, **NAMED))
-    assert await sweeping.sweep(0) == Swept(0, 0)
+    assert await sweeping.sweep(0) == SweepResult(0, 0)
     assert await whole(store, put.digest) == b"hello"
 
 
@@ -115,7 +102,7 @@ async def test_what_is_put_again_after_the_sweep_has_chosen_it_is_kept(store: St
     put = await store.attachments.put(b"hello")
     await change(store, "UPDATE attachments SET touched_at = touched_at - 1000")
     sweeping = with_meanwhile(store, lambda: store.attachments.put(b"hello"))
-    assert await sweeping.sweep(500) == Swept(0, 0)
+    assert await sweeping.sweep(500) == SweepResult(0, 0)
     assert await whole(store, put.digest) == b"hello"
 
 
@@ -133,10 +120,8 @@ async def test_an_upload_that_a_sweep_came_into_is_completed_all_the_same(store:
     assert await whole(store, put.digest) == FIVE_MB
 
 
-async def test_what_is_half_swept_can_be_neither_read_nor_attached_and_can_be_put_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sweep, "STEP_PARTS", 2)
+@pytest.mark.tuned(sweep_parts=2)
+async def test_what_is_half_swept_can_be_neither_read_nor_attached_and_can_be_put_again(store: Store) -> None:
     put = await store.attachments.put(FIVE_MB)
     await change(store, "UPDATE attachments SET touched_at = touched_at - 1000")
 
@@ -148,7 +133,7 @@ async def test_what_is_half_swept_can_be_neither_read_nor_attached_and_can_be_pu
         await store.attachments.put(FIVE_MB)
 
     sweeping = with_meanwhile(store, nothing, try_it)
-    assert await sweeping.sweep(500) == Swept(0, 2 * PART)
+    assert await sweeping.sweep(500) == SweepResult(0, 2 * PART)
     assert await whole(store, put.digest) == FIVE_MB
 
 
@@ -192,7 +177,7 @@ class Held:
 
 @pytest.mark.parametrize("by_chore", [False, True])
 async def test_a_sweep_never_takes_what_an_open_transaction_attaches(store_url: str, *, by_chore: bool) -> None:
-    async with await open_store(store_url) as one, await open_store(store_url) as other:
+    async with store_with(store_url, ()) as one, store_with(store_url, ()) as other:
         put = await one.attachments.put(b"hello")
         await change(one, "UPDATE attachments SET touched_at = touched_at - ?1", DAY_MS + 1)
         ran, go = threading.Event(), threading.Event()
@@ -213,7 +198,7 @@ async def test_a_sweep_never_takes_what_an_open_transaction_attaches(store_url: 
 
 
 async def test_sweeps_and_attaches_at_once_leave_no_event_without_its_bytes(store_url: str) -> None:
-    async with await open_store(store_url) as one, await open_store(store_url) as other:
+    async with store_with(store_url, ()) as one, store_with(store_url, ()) as other:
         kept = lost = 0
         for number in range(40):
             put = await one.attachments.put(b"%d" % number)

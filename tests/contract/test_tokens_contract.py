@@ -11,6 +11,8 @@ from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.store import Store, open_store
 from holdfast.store.operators.tokens import LONGEST_MS, SCOPES, digest, id_of
 
+pytestmark = pytest.mark.own_store
+
 HOUR = 3_600_000
 
 

@@ -13,6 +13,8 @@ from holdfast.store import NewEvent, Store, TaskState
 from holdfast.store.tasks.task_texts import TaskText
 from holdfast.store.tasks.tasks import waiting
 
+pytestmark = pytest.mark.own_store
+
 
 async def test_a_lease_has_one_holder_and_a_new_holder_fences_the_old(store: Store) -> None:
     first = await store.leases.acquire("s", "a", 60_000)
@@ -165,7 +167,7 @@ async def test_what_a_turn_has_said_so_far_is_its_holders_to_keep_and_goes_when_
     await store.task_texts.put(task, TaskText("a", "one \x00"), lease=lease)
     await store.task_texts.put(task, TaskText("a", "one \x00two"), lease=lease)
     assert await store.task_texts.get("t") == TaskText("a", "one \x00two")
-    assert await store.for_tenant("other").task_texts.get("t") is None
+    assert await store.for_tenant(f"{store.tenant}-other").task_texts.get("t") is None
     usurper = await store.leases.acquire("s", "u", 60_000, take_over=True)
     with pytest.raises(LeaseLost):
         await store.task_texts.put(task, TaskText("a", "three"), lease=lease)

@@ -23,7 +23,7 @@ async def test_they_survive_an_import_to_the_byte(store: Store, tmp_path: Path) 
     first = await store.read("s")
     await store.exporting.archive(tmp_path / "archive")
 
-    there = store.for_tenant("there")
+    there = store.for_tenant(f"{store.tenant}-there")
     await there.importing.archive(tmp_path / "archive")
     imported = await there.read("s")
     assert [event.payload for event in imported] == [payload for _, payload in LATER]

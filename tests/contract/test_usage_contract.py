@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.changes import assert_verified
+from tests.support.clocks import DAY, SetClock
 from tests.support.interrupted import Twice
 from tests.support.material import numbered
 
@@ -14,23 +15,11 @@ from holdfast.core import Usage
 from holdfast.core.errors import IdempotencyConflict, InvalidInput, NotFound
 from holdfast.store import Store, open_store
 
-DAY = 86_400_000
-
 Call = Callable[[Store], Coroutine[Any, Any, Any]]
 
 
-class Hands:
-    """A clock that somebody moves."""
-
-    def __init__(self) -> None:
-        self.time = 20_000 * DAY
-
-    def now(self) -> int:
-        return self.time
-
-
 async def test_calls_are_counted_by_session_day_and_model(store_url: str) -> None:
-    hands = Hands()
+    hands = SetClock(20_000 * DAY)
     async with await open_store(store_url, clock=hands) as store:
         await store.usage.record("s", "small", input_tokens=10, output_tokens=1)
         total = await store.usage.record(
@@ -40,7 +29,7 @@ async def test_calls_are_counted_by_session_day_and_model(store_url: str) -> Non
         hands.time += DAY
         await store.usage.record("s", "small", input_tokens=2**48 - 1, output_tokens=0)
         await store.usage.record("t", "small", input_tokens=1, output_tokens=0)
-        stranger = store.for_tenant("stranger")
+        stranger = store.for_tenant(f"{store.tenant}-stranger")
         await stranger.usage.record("s", "small", input_tokens=7, output_tokens=7)
         assert await store.usage.session("s") == Usage(3, 29 + 2**48, 3, 5, 70)
         rows = [(row.day, row.model, row.usage) for row in await store.usage.by_day()]
@@ -78,7 +67,7 @@ async def test_usage_of_nothing_and_of_nobody(store: Store) -> None:
     await store.append("s", numbered(1))
     assert await store.usage.session("s") == Usage()
     assert await store.usage.by_day() == []
-    for view, session_id in ((store, "nobody"), (store.for_tenant("stranger"), "s")):
+    for view, session_id in ((store, "nobody"), (store.for_tenant(f"{store.tenant}-stranger"), "s")):
         with pytest.raises(NotFound):
             await view.usage.session(session_id)
 

@@ -14,6 +14,8 @@ from holdfast.store import NewEvent, Store
 from holdfast.store.backup.backup import back_up
 from holdfast.store.log.append import append
 
+pytestmark = pytest.mark.own_store
+
 SESSION = "(SELECT session_no FROM sessions WHERE session_id = 's')"
 
 

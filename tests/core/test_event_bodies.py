@@ -16,6 +16,7 @@ SMALLEST: dict[str, bytes] = {
     types.SESSION_FORKED: b'{"sessionId":"s","seq":1}',
     types.SESSION_RESET: b'{"nextSession":"s"}',
     types.SESSION_DELETED: b'{"reason":""}',
+    types.SESSION_RESTORED: b'{"keys":[]}',
     types.METADATA_UPDATED: b'{"patch":{}}',
     types.TAGS_UPDATED: b'{"add":[],"remove":[]}',
     types.HOLD_CHANGED: b'{"held":true}',

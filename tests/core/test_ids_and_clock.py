@@ -7,21 +7,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.clocks import SetClock
 
 from holdfast.core import TimeOrderedIds
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput, StaleWriter
-from holdfast.core.ids import SESSION_ID, check_session_id, session_id_for
-
-
-class SetClock:
-    """A clock that a test sets."""
-
-    def __init__(self, now: int) -> None:
-        self.time = now
-
-    def now(self) -> int:
-        return self.time
+from holdfast.core.ids import SESSION_ID, check_session_id, later_id, session_id_for
 
 
 def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
@@ -34,6 +25,13 @@ def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
     made += [ids() for _ in range(1_000)]
     assert all(one < other for one, other in pairwise(made))
     assert {len(one) for one in made} == {26}
+
+
+@given(st.integers(0, (1 << 48) - 2), st.integers(0, (1 << 80) - 1), st.integers(0, (1 << 64) - 1))
+def test_a_later_id_sorts_behind_an_id_of_any_source(time: int, low: int, drawn: int) -> None:
+    earlier = TimeOrderedIds(SetClock(time), random_bits=lambda _: low)()
+    later = later_id(earlier, random_bits=lambda _: drawn)
+    assert (later > earlier, len(later)) == (True, 26)
 
 
 def test_ids_of_later_times_sort_later() -> None:

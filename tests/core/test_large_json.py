@@ -22,9 +22,8 @@ import sys
 from holdfast.core import large_json
 from pathlib import Path
 Path(sys.argv[1]).open("a").write("begun\\n")
-large_json.IDLE_SECONDS = float(sys.argv[2])
 with open(0, "rb", buffering=0) as asked, open(1, "wb", buffering=0) as answers:
-    large_json.serve(asked, answers)
+    large_json.serve(asked, answers, float(sys.argv[2]))
 """
 
 
@@ -99,11 +98,11 @@ LONG = b'["' + b"x" * large_json.LARGE + b'"]'
 PATIENCE = 60
 
 
-async def test_a_process_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_stands_still_is_replaced(tmp_path: Path) -> None:
     """Whoever comes then is served, and nobody waits for ever."""
-    monkeypatch.setattr(large_json, "TAKE_SECONDS", 0.3)
     log = tmp_path / "log"
     checks = logged(log)
+    checks.take_seconds = 0.3
     try:
         assert await checks.check(b"[1]", "a") == 2
         still = checks._process
@@ -117,9 +116,7 @@ async def test_a_process_that_stands_still_is_replaced(tmp_path: Path, monkeypat
         checks.close()
 
 
-async def test_a_text_that_a_process_took_and_never_answers_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_text_that_a_process_took_and_never_answers_is_refused(tmp_path: Path) -> None:
     """It may be the text's fault, so it is checked neither again nor here; the next one has a process of its own."""
     log = tmp_path / "log"
     checks = logged(log)
@@ -128,11 +125,11 @@ async def test_a_text_that_a_process_took_and_never_answers_is_refused(
         still = checks._process
         assert still is not None
         os.kill(still.pid, signal.SIGSTOP)
-        monkeypatch.setattr(large_json, "ANSWER_SECONDS", 1.5)  # another process would have begun and answered by then
+        checks.answer_seconds = 1.5  # another process would have begun and answered by then
         async with asyncio.timeout(PATIENCE):
             with pytest.raises(Busy, match="could not be checked in time") as refusal:
                 await checks.check(b"[1]", "a")
-            monkeypatch.setattr(large_json, "ANSWER_SECONDS", 30.0)
+            checks.answer_seconds = 30.0
             assert await checks.check(b"[1, 2]", "b") == 3
         assert refusal.value.details["retry_after"] > 0
         assert (still.returncode, log.read_text()) == (-signal.SIGKILL, "begun\n" * 2)
@@ -140,10 +137,9 @@ async def test_a_text_that_a_process_took_and_never_answers_is_refused(
         checks.close()
 
 
-async def test_where_every_process_stands_still_a_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_json, "ANSWER_SECONDS", 0.3)
+async def test_where_every_process_stands_still_a_text_is_refused() -> None:
     stops = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
-    checks = LargeJson((sys.executable, "-c", stops))
+    checks = LargeJson((sys.executable, "-c", stops), answer_seconds=0.3)
     try:
         async with asyncio.timeout(PATIENCE):
             with pytest.raises(Busy, match="could not be checked in time"):

@@ -12,6 +12,8 @@ import pytest
 from holdfast.core.errors import Corrupt
 from holdfast.store import NewEvent, Store
 
+pytestmark = pytest.mark.own_store
+
 DAMAGED = """
     INSERT INTO transcript_events (session_no, seq, created_at, event_id, hash, payload)
     SELECT session_no, 2, 1, 'secret-id', {empty}, {empty} FROM sessions WHERE session_id = 'theirs'"""

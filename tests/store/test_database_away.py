@@ -3,9 +3,11 @@
 import asyncio
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psycopg
@@ -15,11 +17,13 @@ from tests.gateway.process import PATIENCE, running
 from tests.support.silence import SilentProxy, silent_proxy
 
 from holdfast.core.errors import HoldfastError, InvalidInput
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.postgres import watch
-from holdfast.store.postgres.database import DEFAULTS, Database, addresses_of
-from holdfast.store.postgres.watch import WatchedConnection
+from holdfast.store.postgres.database import DEFAULTS, PostgresDatabase, addresses_of
+from holdfast.store.postgres.watch import Watch, WatchedConnection
+
+QUICK = StoreTuning(quiet_seconds=0.3, probe_seconds=0.5)
+"""Asks a silent server sooner."""
 
 
 @pytest.fixture
@@ -34,22 +38,14 @@ async def second(postgres_url: str) -> AsyncIterator[SilentProxy]:
         yield proxy
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask a silent server sooner."""
-    monkeypatch.setattr(watch, "QUIET_SECONDS", 0.3)
-    monkeypatch.setattr(watch, "PROBE_SECONDS", 0.5)
-
-
 def both(first: SilentProxy, second: SilentProxy) -> str:
     """One URL with two hosts."""
     return f"postgresql://postgres@127.0.0.1:{first.port},127.0.0.1:{second.port}/{first.database}"
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("quick")
 async def test_writes_reads_and_figures_go_on_over_the_other_host(proxy: SilentProxy, second: SilentProxy) -> None:
-    async with asyncio.timeout(PATIENCE), await open_store(both(proxy, second)) as store:
+    async with asyncio.timeout(PATIENCE), await open_store(both(proxy, second), tuning=QUICK) as store:
         await store.append("s", [NewEvent("n", {"n": 0})])
         await asyncio.to_thread(store.engine.figures)
         assert second.accepted == 0
@@ -63,9 +59,8 @@ async def test_writes_reads_and_figures_go_on_over_the_other_host(proxy: SilentP
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("quick")
 async def test_with_no_other_host_a_write_is_told_and_goes_on_when_it_is_back(proxy: SilentProxy) -> None:
-    async with asyncio.timeout(2 * PATIENCE), await open_store(proxy.url) as store:
+    async with asyncio.timeout(2 * PATIENCE), await open_store(proxy.url, tuning=QUICK) as store:
         await store.append("s", [NewEvent("n", {})])
         proxy.speaks.clear()
         with pytest.raises(HoldfastError, match="database") as told:
@@ -76,23 +71,21 @@ async def test_with_no_other_host_a_write_is_told_and_goes_on_when_it_is_back(pr
         assert len(await store.read("s")) == 2
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_statement_that_takes_long_is_not_cut(proxy: SilentProxy) -> None:
     def slow(tx: Tx) -> object:
         before = tx.one("SELECT pg_backend_pid()")
         tx.one("SELECT 1 FROM pg_sleep(1.5)")
         return before == tx.one("SELECT pg_backend_pid()")
 
-    async with asyncio.timeout(PATIENCE), await open_store(proxy.url) as store:
+    async with asyncio.timeout(PATIENCE), await open_store(proxy.url, tuning=QUICK) as store:
         before = proxy.accepted
         assert await store.sessions.workers.write(slow, ("s",))
         assert proxy.accepted > before, "nobody asked the server: the test proves nothing"
 
 
-@pytest.mark.usefixtures("quick")
 async def test_even_a_server_that_answers_has_a_limit(proxy: SilentProxy) -> None:
     """As one whose commit waits for a standby that has gone."""
-    database = Database(proxy.url)
+    database = PostgresDatabase(proxy.url, tuning=QUICK)
     connection = await asyncio.to_thread(database.connect)
     connection.limit = 1.0
     with pytest.raises(psycopg.OperationalError, match="did not answer within 1 s"):
@@ -111,7 +104,7 @@ async def test_the_figures_use_an_open_connection(proxy: SilentProxy) -> None:
 
 
 async def test_the_kernel_notices_too_unless_the_url_says_otherwise(proxy: SilentProxy) -> None:
-    connection = await asyncio.to_thread(Database(proxy.url).connect)
+    connection = await asyncio.to_thread(PostgresDatabase(proxy.url).connect)
     given = connection.info.get_parameters()
     assert {name: given[name] for name in DEFAULTS} == {name: str(value) for name, value in DEFAULTS.items()}
     with socket.socket(fileno=connection.fileno()) as same:
@@ -121,7 +114,7 @@ async def test_the_kernel_notices_too_unless_the_url_says_otherwise(proxy: Silen
         same.detach()
     connection.close()
     own = f"{proxy.url}?connect_timeout=77&keepalives=0&tcp_user_timeout=1234"
-    connection = await asyncio.to_thread(Database(own).connect)
+    connection = await asyncio.to_thread(PostgresDatabase(own).connect)
     given = connection.info.get_parameters()
     assert [given[name] for name in ("connect_timeout", "keepalives", "tcp_user_timeout")] == ["77", "0", "1234"]
     connection.close()
@@ -157,7 +150,7 @@ async def test_a_gateway_stops_although_the_database_says_nothing(
 ) -> None:
     starting = running(tmp_path, "--store", proxy.url)
     gateway = await asyncio.to_thread(starting.__enter__)
-    async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client:
+    async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, verify=False, timeout=PATIENCE) as client:
         assert (await client.post("/api/actions/s", json={"type": "n"})).status_code == 201
         proxy.speaks.clear()
         waits = [asyncio.create_task(client.post("/api/actions/s", json={"type": "n"})) for _ in range(3 * busy)]
@@ -186,10 +179,9 @@ def test_hosts_and_ports_of_a_url() -> None:
             addresses_of(bad)
 
 
-@pytest.mark.usefixtures("quick")
 async def test_a_server_that_lets_nobody_in_has_not_vanished(postgres_url: str) -> None:
     """It says so, and that is an answer: what it works on goes on."""
-    database = Database(postgres_url)
+    database = PostgresDatabase(postgres_url, tuning=QUICK)
     name = conninfo_to_dict(postgres_url)["dbname"]
     elsewhere = make_conninfo(postgres_url, dbname="postgres")
     with (
@@ -210,7 +202,7 @@ async def test_a_connection_that_others_can_see_has_its_identity(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A newer timeline is found by one connection in the very moment in which another begins to count."""
-    database = Database(postgres_url)
+    database = PostgresDatabase(postgres_url)
     with await asyncio.to_thread(database.connect) as before:
         identity = before.identity
     database._known.identity = identity._replace(timeline=identity.timeline - 1)
@@ -230,3 +222,49 @@ async def test_a_connection_that_others_can_see_has_its_identity(
     for connection in others:
         assert connection.execute("SELECT 1").fetchone() == (1,)
         connection.close()
+
+
+class _LetGoLate(Watch):
+    """Lets go in the moment after a connection was made for one who had just looked in vain."""
+
+    def __init__(self, dialling: threading.Event, dialled: threading.Event) -> None:
+        super().__init__(lambda _: None)
+        self._caller = threading.current_thread()
+        self._looks = 0
+        self._dialling, self._dialled = dialling, dialled
+
+    @property
+    def ended(self) -> bool:
+        if threading.current_thread() is not self._caller:
+            self._dialled.set()
+            return False
+        self._looks += 1
+        if self._looks < 2:
+            return False
+        self._dialling.set()
+        assert self._dialled.wait(PATIENCE)
+        return True
+
+    @ended.setter
+    def ended(self, ended: bool) -> None:
+        pass
+
+
+def test_a_connection_that_comes_when_nobody_waits_any_more_is_closed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[WatchedConnection] = []
+    dialling, dialled = threading.Event(), threading.Event()
+    connect = WatchedConnection.connect
+
+    def connect_late(**options: Any) -> WatchedConnection:
+        assert dialling.wait(PATIENCE)
+        made.append(connect(**options))
+        return made[0]
+
+    monkeypatch.setattr(WatchedConnection, "connect", connect_late)
+    database = PostgresDatabase(postgres_url)
+    database._watch = _LetGoLate(dialling, dialled)
+    with pytest.raises(psycopg.OperationalError, match="closing"):
+        database._dial(addresses_of(postgres_url)[0])
+    assert made[0].closed

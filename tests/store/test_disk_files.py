@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.disks import sqlite_store
 from tests.support.material import numbered, values
+from tests.support.opening import store_with
 
 from holdfast.core.errors import StoreUnavailable
 from holdfast.store import open_store
@@ -29,8 +30,9 @@ async def test_reading_a_closed_store_leaves_the_folder_as_it_was(sqlite_url: st
 
 
 async def test_reading_beside_a_writer_leaves_its_log_alone(sqlite_url: str) -> None:
+    """The writer does no chores, which write to the log as well."""
     path = Path(sqlite_url.removeprefix("sqlite:///"))
-    async with await open_store(sqlite_url) as writer:
+    async with store_with(sqlite_url, ()) as writer:
         await writer.append("s", numbered(1))
         before = Path(f"{path}-wal").stat()
         async with await open_store(sqlite_url, read_only=True) as store:

@@ -11,20 +11,22 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.support.children import spawn
 from tests.support.disks import RESERVE, Ballast, drop_ballast, fill, small_disk, sqlite_store, write_until_full
 from tests.support.history import History, violations
 from tests.support.material import numbered, values
-from tests.support.steps import HALF_DONE, Meanwhile, rows, run
+from tests.support.processes import spawn
+from tests.support.steps import Meanwhile, half_done, run
 
-from holdfast.core.errors import StorageFull
+from holdfast.core.errors import SessionGone, StorageFull
 from holdfast.gateway.app import create_app
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes import lane as lane_module
 from holdfast.store.lanes.chores import makes_room
 from holdfast.store.lifecycle import arrivals
-from holdfast.store.store import CHORES
+from holdfast.store.store import chores_of
+
+WATCHFUL = StoreTuning(look_seconds=0.05)
+"""Soon sees what is left to do, and that there is room."""
 
 
 async def fill_up(store: Store, prefix: str) -> list[str]:
@@ -73,7 +75,7 @@ async def test_deletions_make_room_and_writes_go_on_again_and_again(tmp_path: Pa
             await store.append("s", [NewEvent("t", "after")])
             assert await values(store, "s") == [*acked, "after"]
             assert (await store.verification.session("s")).problem is None
-            assert await asyncio.to_thread(store.engine.check) == []
+            assert await asyncio.to_thread(store._machinery.engine.check) == []
 
 
 async def test_when_there_is_room_on_the_disk_again_so_is_the_reserve(tmp_path: Path) -> None:
@@ -91,10 +93,9 @@ async def test_when_there_is_room_on_the_disk_again_so_is_the_reserve(tmp_path: 
             assert await values(store, "s") == [*acked, "room"]
 
 
-async def test_an_idle_store_finds_the_new_room_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
+async def test_an_idle_store_finds_the_new_room_by_itself(tmp_path: Path) -> None:
     with small_disk(tmp_path, 4) as disk:
-        async with sqlite_store(disk / "holdfast.db", reserve_bytes=RESERVE) as store:
+        async with sqlite_store(disk / "holdfast.db", tuning=WATCHFUL, reserve_bytes=RESERVE) as store:
             await Ballast(store).make()
             await fill_up(store, "a")
             subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
@@ -176,9 +177,8 @@ async def test_a_nearly_full_disk_without_a_reserve_opens_short_of_room(tmp_path
 
 
 async def test_chores_that_make_room_go_on_and_others_wait_without_a_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
     ready = threading.Event()
     opened: list[Store] = []
     short: list[bool] = []
@@ -192,7 +192,7 @@ async def test_chores_that_make_room_go_on_and_others_wait_without_a_word(
         return False
 
     with small_disk(tmp_path, 4) as disk, caplog.at_level(logging.WARNING, "holdfast.store"):
-        async with sqlite_store(disk / "holdfast.db", [other, purge], reserve_bytes=RESERVE) as store:
+        async with sqlite_store(disk / "holdfast.db", [other, purge], WATCHFUL, reserve_bytes=RESERVE) as store:
             await Ballast(store).make()
             opened.append(store)
             await fill_up(store, "a")
@@ -230,20 +230,17 @@ async def leave_half_done(store: Store) -> None:
     await store.declare_all_dead()
 
 
-async def test_what_was_left_half_done_and_makes_room_is_finished_though_the_disk_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
+async def test_what_was_left_half_done_and_makes_room_is_finished_though_the_disk_is_full(tmp_path: Path) -> None:
     with small_disk(tmp_path, 4) as disk:
         path = disk / "holdfast.db"
         async with sqlite_store(path, reserve_bytes=RESERVE) as store:
             await Ballast(store).make()
             await leave_half_done(store)
-            assert len(await rows(store, HALF_DONE)) == 4
+            assert len(await half_done(store)) == 4
             acked = await fill_up(store, "a")
-        async with sqlite_store(path, CHORES, reserve_bytes=RESERVE) as store:
+        async with sqlite_store(path, chores_of(WATCHFUL), WATCHFUL, reserve_bytes=RESERVE) as store:
             async with asyncio.timeout(30):
-                while await rows(store, HALF_DONE):
+                while await half_done(store):
                     await asyncio.sleep(0.01)
             assert store.engine.figures()["shortOfRoom"] is True, "or the test proves nothing"
             assert await values(store, "s") == acked
@@ -262,6 +259,19 @@ async def test_a_store_that_is_only_read_makes_no_reserve(sqlite_url: str) -> No
     assert not reserve.exists()
 
 
+async def test_sessions_are_deleted_and_purged_though_the_disk_is_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 8) as disk:
+        async with sqlite_store(disk / "holdfast.db", reserve_bytes=RESERVE) as store:
+            await Ballast(store).make()
+            await store.append("gone", numbered(1))
+            await fill_up(store, "s")
+            assert (await store.deletion.delete("gone")).events == 1
+            assert (await store.archives.purge("gone")).purged_at is not None
+            assert store.engine.figures()["shortOfRoom"] is True, "or the test proves nothing"
+            with pytest.raises(SessionGone):
+                await store.read("gone")
+
+
 async def test_a_deletion_whose_move_finds_no_room_has_deleted_and_says_so(tmp_path: Path) -> None:
     """The events are larger than what is held back for deletions: the session ends, its move is left for later."""
     with small_disk(tmp_path, 20) as disk:
@@ -274,11 +284,11 @@ async def test_a_deletion_whose_move_finds_no_room_has_deleted_and_says_so(tmp_p
                 gone = await client.delete("/api/sessions/large")
                 assert (gone.status_code, gone.json()["events"]) == (200, 1)
                 assert (await client.get("/api/sessions/large")).status_code == 410
-            assert await rows(store, HALF_DONE) == [("large",)], "or the test proves nothing"
+            assert await half_done(store) == ["large"], "or the test proves nothing"
             (disk / "filler").unlink()
             await store.append("s", numbered(1))
-        async with sqlite_store(disk / "holdfast.db", CHORES, reserve_bytes=RESERVE) as store:
+        async with sqlite_store(disk / "holdfast.db", chores_of(WATCHFUL), reserve_bytes=RESERVE) as store:
             async with asyncio.timeout(30):
-                while await rows(store, HALF_DONE):
+                while await half_done(store):
                     await asyncio.sleep(0.01)
             assert [event.seq async for event in store.archives.events("large")] == [1]

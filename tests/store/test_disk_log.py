@@ -12,9 +12,8 @@ from tests.support.disks import reader_elsewhere, sqlite_store
 from tests.support.material import numbered, values
 
 from holdfast.core.errors import LogFull, StoreUnavailable
-from holdfast.store import NewEvent, Store
+from holdfast.store import NewEvent, Store, StoreTuning
 from holdfast.store.engine import Tx
-from holdfast.store.sqlite import transaction
 from holdfast.store.sqlite.log import PAGE, lock_holders
 
 LIMIT = 100
@@ -75,9 +74,8 @@ async def test_without_a_stuck_reader_the_limit_is_never_met(tmp_path: Path) -> 
         assert len(await values(store, "s")) == LIMIT * 2 + 1
 
 
-async def test_a_read_that_dawdles_between_statements_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction, "READ_SECONDS", 0.05)
-    async with sqlite_store(tmp_path / "holdfast.db") as store:
+async def test_a_read_that_dawdles_between_statements_is_ended(tmp_path: Path) -> None:
+    async with sqlite_store(tmp_path / "holdfast.db", tuning=StoreTuning(read_seconds=0.05)) as store:
         await store.append("s", numbered(1))
 
         def dawdle(tx: Tx) -> Any:

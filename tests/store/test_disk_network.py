@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.disks import sqlite_store
 from tests.support.material import numbered, values
 
+from holdfast.core import SystemClock
 from holdfast.core.errors import EngineRefused
 from holdfast.store import open_store
-from holdfast.store.sqlite import mounts
+from holdfast.store.sqlite import SqliteEngine, mounts
 from holdfast.store.sqlite.mounts import file_system, is_network
 
 MOUNTINFO = """\
@@ -68,7 +70,7 @@ def test_network_file_systems_are_known_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True], ids=["writing", "reading"])
-async def test_a_store_there_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool) -> None:
+async def test_a_store_there_is_not_opened(tmp_path: Path, read_only: bool) -> None:
     """The kernel's table says that the folder is a mounted share; a link to it changes nothing."""
     share, link, table = tmp_path / "share", tmp_path / "link", tmp_path / "mountinfo"
     share.mkdir()
@@ -77,15 +79,13 @@ async def test_a_store_there_is_not_opened(tmp_path: Path, monkeypatch: pytest.M
     async with await open_store(f"sqlite:///{share}/holdfast.db") as store:
         await store.append("s", numbered(1))
     before = sorted(share.iterdir())
-    monkeypatch.setattr(mounts, "MOUNTINFO", table)
     for folder in (share, link, share / "new" / "folder"):
         with pytest.raises(EngineRefused) as refusal:
-            await open_store(f"sqlite:///{folder}/holdfast.db", read_only=read_only)
+            SqliteEngine(folder / "holdfast.db", SystemClock(), read_only=read_only, mountinfo=table)
         assert refusal.value.details == {"file_system": "nfs4"}
         assert "PostgreSQL" in (refusal.value.hint or "")
     assert sorted(share.iterdir()) == before, "a refused store was touched"
-    monkeypatch.setattr(mounts, "MOUNTINFO", tmp_path / "no such platform")
-    async with await open_store(f"sqlite:///{share}/holdfast.db", read_only=True) as store:
+    async with sqlite_store(share / "holdfast.db", mountinfo=tmp_path / "no such platform") as store:
         assert await values(store, "s") == [{"n": 1}]
 
 

@@ -8,9 +8,8 @@ import psycopg
 import pytest
 from tests.contract.test_backup_hazards import bring_to
 from tests.store.test_migrations import STORE_ID
-from tests.support.clusters import Cluster, copy_database, new_cluster
+from tests.support.cluster import Node, copy_database, crashing_server
 from tests.support.following import take
-from tests.support.postgres import Server
 
 from holdfast.core.errors import HistoryChanged, StoreUnavailable
 from holdfast.store import NewEvent, Store, open_store
@@ -24,9 +23,9 @@ EPOCHS = "SELECT epoch FROM epochs ORDER BY epoch"
 
 
 @pytest.fixture
-def cluster(postgres: Server) -> Iterator[Cluster]:
+def cluster() -> Iterator[Node]:
     """A server of the test's own."""
-    with new_cluster() as started:
+    with crashing_server() as started:
         yield started
 
 
@@ -65,7 +64,7 @@ def ask(url: str, sql: str) -> list[Any]:
         return connection.execute(sql.encode()).fetchall()
 
 
-async def test_after_a_failover_that_lost_events_nothing_is_skipped_quietly(cluster: Cluster) -> None:
+async def test_after_a_failover_that_lost_events_nothing_is_skipped_quietly(cluster: Node) -> None:
     url = cluster.new_database("store")
     async with await open_store(url) as store:
         await say(store, "kept", "first")
@@ -97,7 +96,7 @@ async def test_after_a_failover_that_lost_events_nothing_is_skipped_quietly(clus
         assert ask(url, EPOCHS) == [(1,), (2,)]
 
 
-async def test_a_follower_whose_session_is_still_the_same_goes_on_after_a_failover(cluster: Cluster) -> None:
+async def test_a_follower_whose_session_is_still_the_same_goes_on_after_a_failover(cluster: Node) -> None:
     url = cluster.new_database("store")
     async with await open_store(url) as store:
         await say(store, "s", "first", "second")
@@ -113,7 +112,7 @@ async def test_a_follower_whose_session_is_still_the_same_goes_on_after_a_failov
         assert [event.value() for event in await asyncio.gather(*waiting)] == ["third"] * 3
 
 
-async def test_after_a_crash_of_the_server_feeds_and_cursors_go_on(cluster: Cluster) -> None:
+async def test_after_a_crash_of_the_server_feeds_and_cursors_go_on(cluster: Node) -> None:
     url = cluster.new_database("store")
     async with await open_store(url) as store:
         await say(store, "s", "before")
@@ -134,7 +133,7 @@ async def test_after_a_crash_of_the_server_feeds_and_cursors_go_on(cluster: Clus
         assert ask(url, EPOCHS) == [(1,)]
 
 
-async def test_a_dump_in_a_cluster_of_lower_transaction_ids_shows_everything(cluster: Cluster) -> None:
+async def test_a_dump_in_a_cluster_of_lower_transaction_ids_shows_everything(cluster: Node) -> None:
     url = cluster.new_database("store")
     with psycopg.connect(url, autocommit=True) as busy:
         busy.execute("DO $$ BEGIN FOR n IN 1..3000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
@@ -143,11 +142,11 @@ async def test_a_dump_in_a_cluster_of_lower_transaction_ids_shows_everything(clu
         assert await found(store, "old") == {"s"}
         await say(store, "s", "older")
         cursor = await store.feed.now()
-    with new_cluster() as other:
+    with crashing_server() as other:
         copy = other.new_database("copy")
-        copy_database(url, copy)
+        copy_database(cluster, url, copy)
         async with await open_store(copy) as store, await open_store(copy) as second:
-            live = following(store.feed.everything())
+            live = following(store.feed.everything(await store.feed.now()))
             with pytest.raises(HistoryChanged):
                 await store.feed.check(cursor)
             now = await second.feed.now()
@@ -158,12 +157,12 @@ async def test_a_dump_in_a_cluster_of_lower_transaction_ids_shows_everything(clu
             assert ask(copy, EPOCHS) == [(1,), (2,)]
 
 
-async def test_a_dump_in_the_same_cluster_refuses_the_cursors_of_the_original(cluster: Cluster) -> None:
+async def test_a_dump_in_the_same_cluster_refuses_the_cursors_of_the_original(cluster: Node) -> None:
     url, copy = cluster.new_database("store"), cluster.new_database("copy")
     async with await open_store(url) as store:
         for n in range(4):
             await say(store, f"s{n}", f"common word{n}")
-        copy_database(url, copy)
+        copy_database(cluster, url, copy)
         page = await store.search.find("common", limit=2)
         await say(store, "s", "only here")
         cursor = await store.feed.now()
@@ -179,7 +178,7 @@ async def test_a_dump_in_the_same_cluster_refuses_the_cursors_of_the_original(cl
         assert len((await store.search.find("common", limit=2, cursor=page.cursor)).hits) == 2
 
 
-async def test_many_who_connect_at_once_begin_one_epoch(cluster: Cluster) -> None:
+async def test_many_who_connect_at_once_begin_one_epoch(cluster: Node) -> None:
     url = cluster.new_database("store")
     async with await open_store(url) as store:
         await say(store, "s", "first")
@@ -235,7 +234,7 @@ async def test_cursors_from_before_epochs_go_on_in_the_same_history(empty_postgr
 
 async def test_the_ends_of_the_order_are_found_by_the_index(postgres_url: str) -> None:
     async with await open_store(postgres_url) as store:
-        for sql in (store.engine.feed_order.end, store.engine.text.newest):
+        for sql in (store._machinery.engine.feed_order.end, store._machinery.engine.text.newest):
             with psycopg.connect(postgres_url) as connection:
                 connection.execute("SET enable_seqscan = off")
                 plan = [row[0] for row in connection.execute(f"EXPLAIN {sql}".encode())]

@@ -1,32 +1,38 @@
 """Plain files in and out of a store itself, as a gateway does it: once however often, on record, taken back."""
 
 import json
-import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
 from holdfast.core import Event, NewEvent, Session, State
-from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone, StoreUnavailable
+from holdfast.core.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from holdfast.store import Store, open_store
 from holdfast.store.portable import read_folder
-from holdfast.store.transfer import MissingDocuments, SessionDocuments, export_folders, import_folders, import_key
-from holdfast.store.transfer.folder_imports import take_back
-from holdfast.store.transfer.import_record import begin_record, end_record, sessions_made
-from holdfast.store.transfer.missing import has_all, missing_in
+from holdfast.store.transfer import (
+    MissingDocuments,
+    SessionDocuments,
+    export_folders,
+    import_folders,
+    import_key,
+)
+from holdfast.store.transfer.folder_imports import undo_import
+from holdfast.store.transfer.import_record import begin_record, sessions_made
+from holdfast.store.transfer.missing_documents import has_all, missing_in
+from holdfast.store.transfer.recorded_files import regular_files
+from holdfast.transcripts.store_sessions import StoreSessions
 
 NOTHING = MissingDocuments({}, [], {}, None)
 
 
-class StoreSessions:
-    """A store's sessions, as the source and the destination of plain files."""
+class ReadableSessions(StoreSessions):
+    """A store's sessions, as the source and the destination of plain files; one of them may not be asked for."""
 
-    def __init__(self, store: Store, spare: Path, fails_at: str | None = None) -> None:
-        self._store = store
-        self._spare = spare
+    def __init__(self, store: Store, fails_at: str | None = None) -> None:
+        super().__init__(store)
         self._fails_at = fails_at
 
     async def session_ids(self) -> AsyncIterator[str]:
@@ -43,42 +49,12 @@ class StoreSessions:
     async def head(self, session_id: str) -> int | None:
         if session_id == self._fails_at:
             raise StoreUnavailable("the disk is away")
-        try:
-            return (await self._store.sessions.get(session_id)).head_seq
-        except (NotFound, SessionGone):
-            return None
-
-    async def add(self, archive: IO[bytes]) -> None:
-        with self._spare.open("wb") as file:
-            shutil.copyfileobj(archive, file)
-        await self._store.importing.archive(self._spare)
-
-    async def append(self, session_id: str, events: Sequence[NewEvent]) -> int:
-        return sum([1 - (await self._store.append(session_id, [event])).replayed for event in events])
-
-    async def documents(self, session_id: str) -> SessionDocuments:
-        session, state = await self.session(session_id)
-        return SessionDocuments(session.metadata, list(session.tags), state.document, session.final)
-
-    async def supply(self, session_id: str, missing: MissingDocuments) -> None:
-        sessions = self._store.sessions
-        if missing.metadata:
-            key = import_key(missing.metadata)
-            await sessions.patch_metadata(session_id, missing.metadata, idempotency_key=key)
-        if missing.tags:
-            await sessions.tag(session_id, add=missing.tags, idempotency_key=import_key(missing.tags))
-        if missing.state:
-            await self._store.state.patch(session_id, missing.state, idempotency_key=import_key(missing.state))
-        if missing.end is not None:
-            await sessions.finalize(session_id, **missing.end, idempotency_key=import_key(missing.end))
-
-    async def delete(self, session_id: str, reason: str) -> None:
-        await self._store.deletion.delete(session_id, reason=reason)
+        return await super().head(session_id)
 
 
 @pytest.fixture
-def sessions(store: Store, tmp_path: Path) -> StoreSessions:
-    return StoreSessions(store, tmp_path / "archive")
+def sessions(store: Store) -> ReadableSessions:
+    return ReadableSessions(store)
 
 
 def folder(root: Path, name: str, *notes: int, **documents: Any) -> Path:
@@ -101,7 +77,7 @@ DOCUMENTS = {
 
 
 async def test_a_folder_arrives_once_and_what_grew_is_gone_on_with(
-    store: Store, sessions: StoreSessions, tmp_path: Path
+    store: Store, sessions: ReadableSessions, tmp_path: Path
 ) -> None:
     root, place = tmp_path / "files", tmp_path / "imports"
     folder(root, "old", 1, 2)
@@ -121,7 +97,7 @@ async def test_a_folder_arrives_once_and_what_grew_is_gone_on_with(
 
 
 async def test_an_import_is_taken_back_unless_a_session_went_on(
-    store: Store, sessions: StoreSessions, tmp_path: Path
+    store: Store, sessions: ReadableSessions, tmp_path: Path
 ) -> None:
     root = tmp_path / "files"
     folder(root, "a", 1)
@@ -129,11 +105,11 @@ async def test_an_import_is_taken_back_unless_a_session_went_on(
     done = await import_folders(sessions, root, tmp_path / "imports")
     await store.append("b", [NewEvent("note", {})])
     with pytest.raises(Conflict, match="'b' has gone on"):
-        await take_back(sessions, done.record)
+        await undo_import(sessions, done.record)
     assert await sessions.head("a") == 1, "all or none"
     await sessions.delete("b", "by name")
-    assert await take_back(sessions, done.record) == (["a"], 1)
-    assert await take_back(sessions, done.record) == ([], 0)
+    assert await undo_import(sessions, done.record) == (["a"], 1)
+    assert await undo_import(sessions, done.record) == ([], 0)
 
 
 async def test_what_is_no_matter_of_one_session_ends_the_import_and_its_record_is_whole(
@@ -141,14 +117,14 @@ async def test_what_is_no_matter_of_one_session_ends_the_import_and_its_record_i
 ) -> None:
     for name in ("a", "b", "c"):
         folder(tmp_path / "files", name, 1)
-    failing = StoreSessions(store, tmp_path / "archive", fails_at="b")
+    failing = ReadableSessions(store, fails_at="b")
     with pytest.raises(StoreUnavailable):
         await import_folders(failing, tmp_path / "files", tmp_path / "imports")
     (record,) = (tmp_path / "imports").iterdir()
     assert sessions_made(record) == {"a": 1}
 
 
-async def test_a_bad_folder_is_refused_and_the_others_arrive(sessions: StoreSessions, tmp_path: Path) -> None:
+async def test_a_bad_folder_is_refused_and_the_others_arrive(sessions: ReadableSessions, tmp_path: Path) -> None:
     root = tmp_path / "files"
     folder(root, "a", 1)
     (folder(root, "b", 1) / "actions.jsonl").write_text('{"type": "note"}\nnonsense\n')
@@ -160,7 +136,7 @@ async def test_a_bad_folder_is_refused_and_the_others_arrive(sessions: StoreSess
 
 
 async def test_sessions_go_out_as_files_and_come_back_the_same(
-    store: Store, sessions: StoreSessions, tmp_path: Path
+    store: Store, sessions: ReadableSessions, tmp_path: Path
 ) -> None:
     await store.sessions.create("one", user_id="ada", tags=["x"], metadata={"m": 1})
     await store.append("one", [NewEvent("note", {"n": 1}), NewEvent("holdfast.response", {"text": "hi"})])
@@ -171,7 +147,7 @@ async def test_sessions_go_out_as_files_and_come_back_the_same(
     with pytest.raises(NotFound):
         await export_folders(sessions, tmp_path / "out", ["none"])
     async with await open_store(f"sqlite:///{tmp_path}/other.db") as other:
-        there = StoreSessions(other, tmp_path / "archive")
+        there = ReadableSessions(other)
         await import_folders(there, tmp_path / "out", tmp_path / "imports")
         await export_folders(there, tmp_path / "back", [])
     for path in (tmp_path / "out" / "sessions" / "one").glob("*.jsonl"):
@@ -182,18 +158,27 @@ def test_a_record_has_copies_of_all_files_with_their_digests(tmp_path: Path) -> 
     made = folder(tmp_path, "a", 1, state={"x": 1})
     (tmp_path / "linked").symlink_to(made)
     (made / "link").symlink_to("/etc/passwd")
-    record = begin_record([made, tmp_path / "linked"], tmp_path / "imports")
-    files = json.loads((record / "manifest.json").read_bytes())["files"]
-    assert [each["file"] for each in files] == ["a/actions.jsonl", "a/state.json"]
-    for each in files:
-        copy = (record / "sessions" / each["file"]).read_bytes()
-        assert (each["size"], each["sha256"]) == (len(copy), sha256(copy).hexdigest())
-        assert copy == (tmp_path / "sessions" / each["file"]).read_bytes()
-    with pytest.raises(InvalidInput, match="not what an import kept"):
-        sessions_made(record)
-    end_record(record, {"a": 2}, ["b"])
-    assert sessions_made(record) == {"a": 2}
-    assert json.loads((record / "manifest.json").read_bytes())["files"] == files
+    found = [*regular_files(made), *regular_files(tmp_path / "linked")]
+    with begin_record(
+        tmp_path / "imports", {"source": "files"}, ((each, f"files/a/{each.name}") for each in found)
+    ) as record:
+        files = json.loads((record.path / "manifest.json").read_bytes())["files"]
+        assert [each["archive"] for each in files] == ["files/a/actions.jsonl", "files/a/state.json"]
+        record.copy()
+        for each in files:
+            copy = (record.path / each["archive"]).read_bytes()
+            assert (each["size"], each["sha256"]) == (len(copy), sha256(copy).hexdigest())
+            assert copy == Path(each["source"]).read_bytes()
+        record.making({"a": 2, "b": 1})
+        record.not_made("b")
+    assert sessions_made(record.path) == {"a": 2}, "also before it ends"
+    with begin_record(tmp_path / "imports", {"source": "files"}, []) as again:
+        assert (again.path, again.made) == (record.path, {"a": 2}), "one that has not ended is gone on with"
+        again.end()
+    assert sessions_made(record.path) == {"a": 2}
+    assert json.loads((record.path / "manifest.json").read_bytes())["files"] == files
+    with begin_record(tmp_path / "imports", {"source": "files"}, []) as other:
+        assert other.path != record.path
 
 
 @pytest.mark.parametrize("manifest", [None, "", "[]", "{}", '{"made": 1}', '{"made": ["a"]}'])

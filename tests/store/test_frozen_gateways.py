@@ -6,27 +6,22 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
-import pytest
-from tests.support.children import spawn
-from tests.support.frozen import is_stopped, stop_in_a_group
+from tests.support.frozen_process import is_stopped, stop_in_a_group
 from tests.support.material import numbered, values
+from tests.support.opening import store_with
+from tests.support.processes import spawn
 
 from holdfast.core.errors import OutcomeUnknown, StoreUnavailable
-from holdfast.store import Store, open_store
-from holdfast.store.lanes import lane
-from holdfast.store.postgres import connection, frozen_clients
+from holdfast.store import Store, StoreTuning, open_store
+from holdfast.store.postgres.frozen_clients import end_frozen
 
 PATIENCE = 0.3
+IMPATIENT = StoreTuning(frozen_seconds=PATIENCE, lock_seconds=1.0)
 REFUSED = (StoreUnavailable.__name__, OutcomeUnknown.__name__)
-
-
-@pytest.fixture(autouse=True)
-def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frozen_clients, "FROZEN_SECONDS", PATIENCE)
-    monkeypatch.setattr(connection, "LOCK_WAIT", "1s")
 
 
 @asynccontextmanager
@@ -57,11 +52,11 @@ async def go_on(pid: int, answers: Path) -> list[object]:
 
 
 async def test_others_write_to_the_session_of_a_stopped_process_and_what_it_had_begun_is_refused(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(lane, "LOOK_SECONDS", 1_000.0)  # it is the one who waits that ends the frozen one
+    """It is the one who waits that ends the frozen one: the lane does not look."""
     answers = tmp_path / "answers"
-    async with await open_store(postgres_url) as store:
+    async with await open_store(postgres_url, tuning=replace(IMPATIENT, look_seconds=1_000.0)) as store:
         await store.append("s", numbered(0))
         async with stopped(postgres_url, answers) as pid:
             done = await store.append("s", numbered(7))
@@ -76,7 +71,7 @@ async def test_others_write_to_the_session_of_a_stopped_process_and_what_it_had_
 
 async def test_several_writers_in_one_group_get_through(postgres_url: str, tmp_path: Path) -> None:
     answers = tmp_path / "answers"
-    async with await open_store(postgres_url) as store:
+    async with await open_store(postgres_url, tuning=IMPATIENT) as store:
         await store.append("s", numbered(0))
         async with stopped(postgres_url, answers) as pid:
             await asyncio.gather(*(store.append("s", numbered(n)) for n in range(1, 9)))
@@ -84,13 +79,10 @@ async def test_several_writers_in_one_group_get_through(postgres_url: str, tmp_p
         assert sorted(value["n"] for value in await values(store, "s")) == sorted([*range(9), 2])
 
 
-async def test_a_stopped_process_does_not_hold_the_feed(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_stopped_process_does_not_hold_the_feed(postgres_url: str, tmp_path: Path) -> None:
     """Nobody wants its session: others look now and then all the same."""
-    monkeypatch.setattr(lane, "LOOK_SECONDS", 0.2)
     answers = tmp_path / "answers"
-    async with await open_store(postgres_url) as store:
+    async with await open_store(postgres_url, tuning=replace(IMPATIENT, look_seconds=0.2)) as store:
         start = await store.feed.now()
         async with stopped(postgres_url, answers) as pid:
             await store.append("other", numbered(1))
@@ -106,13 +98,13 @@ async def first_of_feed(store: Store, cursor: str) -> str:
 
 
 async def test_another_programs_transaction_is_left_alone(postgres_url: str) -> None:
-    async with await open_store(postgres_url) as store:
+    async with store_with(postgres_url, (), IMPATIENT) as store:
         with psycopg.connect(postgres_url, application_name="another") as other:
             other.execute("SELECT pg_advisory_xact_lock(1)")
             await asyncio.sleep(2 * PATIENCE)
-            assert list(await store.sessions.workers.write(frozen_clients.end_frozen, ())) == []
+            assert list(await store.sessions.workers.write(lambda tx: end_frozen(tx, IMPATIENT), ())) == []
             assert other.execute("SELECT 1").fetchone() == (1,)
         with suppress(psycopg.OperationalError), psycopg.connect(postgres_url, application_name="holdfast") as ours:
             ours.execute("SELECT pg_advisory_xact_lock(1)")
             await asyncio.sleep(2 * PATIENCE)
-            assert list(await store.sessions.workers.write(frozen_clients.end_frozen, ())) == [(True,)]
+            assert list(await store.sessions.workers.write(lambda tx: end_frozen(tx, IMPATIENT), ())) == [(True,)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from tests.support.clusters import new_cluster
+from tests.support.cluster import crashing_server
 from tests.support.postgres import Server
 
 from holdfast.store import NewEvent, open_store
@@ -41,9 +41,8 @@ async def test_a_sessions_followers_hear_what_another_gateway_writes(
             assert (await everything).event.value() in (0, 1)
 
 
-@pytest.mark.usefixtures("postgres")
 async def test_a_prepared_transaction_shows_in_the_feeds_lag() -> None:
-    with new_cluster() as cluster:
+    with crashing_server() as cluster:
         url, other = cluster.new_database("store"), cluster.new_database("other")
         async with await open_store(url) as store:
             assert store.engine.figures()[HELD] < 0.001

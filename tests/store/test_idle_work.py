@@ -13,9 +13,8 @@ from tests.support.opening import store_with
 
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
 from holdfast.core.errors import NotFound
-from holdfast.store import Store
+from holdfast.store import Store, StoreTuning
 from holdfast.store.engine import RecordedEvent, Tx
-from holdfast.store.lanes import lane as lane_module
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import prepare_all
@@ -52,15 +51,12 @@ class Counting:
         return True
 
 
-async def test_chores_are_done_right_after_the_start_and_committed(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lane_module, "IDLE_SECONDS", 1000)
+async def test_chores_are_done_right_after_the_start_and_committed(store_url: str) -> None:
     chore = Counting("a", 20)
-    async with store_with(store_url, [chore]):
+    async with store_with(store_url, [chore], StoreTuning(idle_seconds=1000)):
         await until(chore.done)
     again = Counting("a", 20)
-    async with store_with(store_url, [again]):
+    async with store_with(store_url, [again], StoreTuning(idle_seconds=1000)):
         await until(again.done)
     assert (chore.steps, again.steps) == (20, 0)
 
@@ -105,11 +101,8 @@ async def test_a_write_waits_for_one_step_at_most(store_url: str) -> None:
                 go_on.release()
 
 
-async def test_a_chore_that_is_always_interrupted_does_not_starve_the_next(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_chore_that_is_always_interrupted_does_not_starve_the_next(sqlite_url: str) -> None:
     """A write comes during every step: the next look must go on with the chore whose turn it was."""
-    monkeypatch.setattr(lane_module, "IDLE_SECONDS", 0.01)
     loop = asyncio.get_running_loop()
     opened: list[Store] = []
     a, b = Counting("a", 2**60), Counting("b", 3)
@@ -125,7 +118,7 @@ async def test_a_chore_that_is_always_interrupted_does_not_starve_the_next(
     def starved(tx: Tx) -> bool:
         return bool(opened) and b(tx)
 
-    async with store_with(sqlite_url, [interrupted, starved]) as store:
+    async with store_with(sqlite_url, [interrupted, starved], StoreTuning(idle_seconds=0.01)) as store:
         opened.append(store)
         await store.append("s", numbered(0))
         try:
@@ -134,23 +127,21 @@ async def test_a_chore_that_is_always_interrupted_does_not_starve_the_next(
             opened.clear()
 
 
-async def test_the_lane_looks_again_now_and_then(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_lane_looks_again_now_and_then(store_url: str) -> None:
     """What another process left to do is found though nobody writes here."""
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
     looks = threading.Semaphore(0)
 
     def look(tx: Tx) -> bool:
         looks.release()
         return False
 
-    async with store_with(store_url, [look]):
+    async with store_with(store_url, [look], StoreTuning(look_seconds=0.05)):
         for _ in range(4):
             assert await asyncio.to_thread(looks.acquire, timeout=TIMEOUT)
 
 
-async def test_an_idle_store_writes_nothing(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_idle_store_writes_nothing(sqlite_url: str) -> None:
     """Twenty looks with nothing to do leave the file and its log as they were."""
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.01)
     looks = threading.Semaphore(0)
 
     def look(tx: Tx) -> bool:
@@ -162,7 +153,7 @@ async def test_an_idle_store_writes_nothing(sqlite_url: str, monkeypatch: pytest
     def facts() -> list[tuple[str, int, int]]:
         return [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(path.parent.iterdir())]
 
-    async with store_with(sqlite_url, [look]) as store:
+    async with store_with(sqlite_url, [look], StoreTuning(look_seconds=0.01)) as store:
         await store.append("s", numbered(1))
         commits = store._machinery.lanes[0].commits
         for _ in range(3):
@@ -176,9 +167,8 @@ async def test_an_idle_store_writes_nothing(sqlite_url: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("kind", ["refusal", "database", "defect"])
 async def test_a_chore_in_trouble_is_taken_back_logged_once_and_harms_nobody(
-    store_url: str, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store_url: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
     tried = threading.Semaphore(0)
     beside = Counting("b", 3)
 
@@ -192,7 +182,7 @@ async def test_a_chore_in_trouble_is_taken_back_logged_once_and_harms_nobody(
         raise ZeroDivisionError("a defect")
 
     with caplog.at_level(logging.WARNING, "holdfast.store"):
-        async with store_with(store_url, [bad, beside]) as store:
+        async with store_with(store_url, [bad, beside], StoreTuning(look_seconds=0.05)) as store:
             await until(beside.done)
             for _ in range(4):
                 assert await asyncio.to_thread(tried.acquire, timeout=TIMEOUT)
@@ -203,9 +193,8 @@ async def test_a_chore_in_trouble_is_taken_back_logged_once_and_harms_nobody(
     assert len([record for record in caplog.records if "chore" in record.message]) == 1
 
 
-async def test_what_a_chore_appends_is_followed(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_chore_appends_is_followed(store_url: str) -> None:
     """The chore's event is published like a write's."""
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
     clock = SystemClock()
     prepared = prepare_all(numbered(2), clock, TimeOrderedIds(clock))
     wanted = threading.Event()
@@ -217,7 +206,7 @@ async def test_what_a_chore_appends_is_followed(store_url: str, monkeypatch: pyt
         append(tx, "default", "s", prepared)
         return False
 
-    async with store_with(store_url, [speak]) as store:
+    async with store_with(store_url, [speak], StoreTuning(look_seconds=0.05)) as store:
         await store.append("s", numbered(1))
         rung: list[int] = []
         publish = store._machinery.hubs.published
@@ -260,8 +249,7 @@ async def test_two_gateways_do_not_do_the_same_chore_at_once(postgres_url: str) 
             await asyncio.wait_for(waiting, TIMEOUT)
 
 
-async def test_a_lost_connection_in_a_chore_is_replaced(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "LOOK_SECONDS", 0.05)
+async def test_a_lost_connection_in_a_chore_is_replaced(postgres_url: str) -> None:
     cut = threading.Event()
     chore = Counting("a", 5)
 
@@ -271,7 +259,7 @@ async def test_a_lost_connection_in_a_chore_is_replaced(postgres_url: str, monke
             tx.one("SELECT pg_terminate_backend(pg_backend_pid())")
         return chore(tx)
 
-    async with store_with(postgres_url, [cut_once]) as store:
+    async with store_with(postgres_url, [cut_once], StoreTuning(look_seconds=0.05)) as store:
         await until(chore.done)
         await store.append("s", numbered(1))
         assert store.failure is None
@@ -323,14 +311,13 @@ async def test_a_refused_group_is_refused_whole_and_the_lane_goes_on(store_url: 
 async def test_chores_come_to_their_end_beside_a_load_that_leaves_no_pause(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane_module, "BUSY_CHORE_SECONDS", 0.01)
     chore = Counting("busy", most=3)
     begin = threading.Event()
 
     def once_it_is_busy(tx: Tx) -> bool:
         return begin.is_set() and chore(tx)
 
-    async with store_with(store_url, [once_it_is_busy]) as store:
+    async with store_with(store_url, [once_it_is_busy], StoreTuning(busy_chore_seconds=0.01)) as store:
         lane = store._machinery.lanes[0]
         waits = {"idle": 0}
         real = lane._do_chores

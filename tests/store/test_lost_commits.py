@@ -15,13 +15,14 @@ from tests.support.material import numbered, values
 from tests.support.opening import store_with
 
 from holdfast.core.errors import EngineRefused, OutcomeUnknown, SessionGone, StaleWriter, StoreUnavailable
-from holdfast.store import Store, open_store
+from holdfast.store import Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.part import session_lock
-from holdfast.store.postgres import connection as postgres_connection
 from holdfast.store.postgres.connection import lock_number
 
 HOLD = "SELECT pg_advisory_lock($1)"
+IMPATIENT = StoreTuning(lock_seconds=0.3)
+"""Waits for a lock for a moment only."""
 
 
 @pytest.fixture
@@ -31,17 +32,16 @@ def proxy(postgres_url: str) -> Iterator[CommitProxy]:
 
 
 @pytest.fixture
-async def store(proxy: CommitProxy, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+async def store(proxy: CommitProxy) -> AsyncIterator[Store]:
     """A store behind the proxy, that waits for a lock for a moment only, and does no chores."""
-    monkeypatch.setattr(postgres_connection, "LOCK_WAIT", "300ms")
-    async with store_with(proxy.url, ()) as opened:
+    async with store_with(proxy.url, (), IMPATIENT) as opened:
         yield opened
 
 
 @pytest.fixture
 async def other(postgres_url: str, store: Store) -> AsyncIterator[Store]:
     """Another gateway's store on the same database, not behind the proxy."""
-    async with await open_store(postgres_url) as opened:
+    async with await open_store(postgres_url, tuning=IMPATIENT) as opened:
         yield opened
 
 
@@ -213,6 +213,7 @@ async def test_writes_of_one_lane_go_on_beside_one_that_is_tried_again(store: St
 
 async def test_a_server_that_is_refused_when_it_comes_back_is_tried_again(store: Store, proxy: CommitProxy) -> None:
     """For a while after a failover the old address may be a server that we refuse."""
+    await store.append("s", numbered(0))
     refused: list[int] = []
     for lane in store._machinery.lanes:
         writer: Any = lane._writer
@@ -227,5 +228,5 @@ async def test_a_server_that_is_refused_when_it_comes_back_is_tried_again(store:
     proxy.lose(Moment.AFTER)
     await store.append("s", numbered(1))
     assert len(refused) == 2
-    assert await values(store, "s") == [{"n": 1}]
+    assert await values(store, "s") == [{"n": 0}, {"n": 1}]
     assert store.failure is None

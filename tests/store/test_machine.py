@@ -12,7 +12,7 @@ async def test_some_steps_with_faults_agree_with_the_model(sqlite_url: str, post
     assert run.faults > 20
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=20)
 async def test_thousands_of_steps_with_faults_agree_with_the_model(sqlite_url: str, postgres_url: str) -> None:
     run = await run_machine([sqlite_url, postgres_url], 2_000, seed=SEED + 1)
     assert run.wrong == []

@@ -162,7 +162,9 @@ def contents(url: str) -> dict[str, list[Any]]:
     }[engine_of(url)]
     with database(url) as run:
         return {
-            name: sorted(run(f"SELECT * FROM {name}"), key=repr) for (name,) in run(tables) if name != "search_progress"
+            name: sorted(run(f"SELECT * FROM {name}"), key=repr)
+            for (name,) in run(tables)
+            if name not in {"search_progress", "event_days"}  # a chore's own
         }
 
 

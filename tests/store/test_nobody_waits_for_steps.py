@@ -1,4 +1,4 @@
-"""A big fork, deletion or purge goes in short steps, and others get their turn between them.
+"""A big fork, deletion, undelete or purge goes in short steps, and others get their turn between them.
 
 No times here: counted is how much one transaction holds, and how often a bystander commits meanwhile. How long the
 bystander waits is measured by `bench/bystander.py`.
@@ -16,10 +16,10 @@ from tests.support.opening import store_with
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
+from holdfast.store.tuning import DEFAULT_TUNING
 
-EVENTS = 20_000
+EVENTS = 4_000
 LOG = "SELECT count(*), coalesce(sum(length(payload)), 0) FROM transcript_events WHERE session_no = ?1"
 ARCHIVE = "SELECT count(*), coalesce(sum(length(payload)), 0) FROM archived_events WHERE session_no = ?1"
 
@@ -71,32 +71,38 @@ async def beside(store: Store, operation: asyncio.Task[Any]) -> int:
     return count
 
 
-@pytest.mark.parametrize("operation", ["fork", "delete", "purge"])
+@pytest.mark.parametrize("operation", ["fork", "delete", "undelete", "purge"])
 async def test_no_step_is_big_and_a_bystander_comes_between(store: Store, operation: str) -> None:
     for start in range(0, EVENTS, 2_000):
         await store.append("s", numbered(*range(start, start + 2_000)))
     number = 1
-    if operation == "purge":
+    if operation in {"undelete", "purge"}:
         await store.deletion.delete("s")
     if operation == "fork":
         number = 2
         await store.append("bystander", numbered(0))
         number = 3
-    part: Any = {"fork": store.forks, "delete": store.deletion, "purge": store.archives}[operation]
+    part: Any = {
+        "fork": store.forks,
+        "delete": store.deletion,
+        "undelete": store.undeletion,
+        "purge": store.archives,
+    }[operation]
     weighed = Weighed(part.workers, lambda: number)
     part = replace(part, workers=weighed)
     running = {
         "fork": lambda: part.fork("s", new_session_id="f"),
         "delete": lambda: part.delete("s"),
+        "undelete": lambda: part.undelete("s"),
         "purge": lambda: part.purge("s"),
     }[operation]()
     commits = await beside(store, asyncio.create_task(running))
     moved = sum(events for events, _ in weighed.steps)
     assert moved >= EVENTS, "the steps were not seen"
-    assert max(events for events, _ in weighed.steps) <= arrivals.STEP_EVENTS
-    assert max(size for _, size in weighed.steps) <= arrivals.STEP_BYTES
+    assert max(events for events, _ in weighed.steps) <= DEFAULT_TUNING.step_events
+    assert max(size for _, size in weighed.steps) <= DEFAULT_TUNING.step_bytes
     steps = sum(events > 1 for events, _ in weighed.steps)
-    assert steps >= EVENTS // arrivals.STEP_EVENTS
+    assert steps >= EVENTS // DEFAULT_TUNING.step_events
     assert commits >= steps // 4, f"{commits} commits beside {steps} steps"
 
 
@@ -105,10 +111,14 @@ async def test_a_step_of_big_events_is_bounded_by_its_bytes(store: Store) -> Non
     weighed = Weighed(store.forks.workers, lambda: 2)
     await replace(store.forks, workers=weighed).fork("s", new_session_id="f")
     assert sum(events for events, _ in weighed.steps) >= 10
-    assert max(size for _, size in weighed.steps) <= arrivals.STEP_BYTES
+    assert max(size for _, size in weighed.steps) <= DEFAULT_TUNING.step_bytes
     weighed = Weighed(store.deletion.workers, lambda: 1)
     await replace(store.deletion, workers=weighed).delete("s")
-    assert max(size for _, size in weighed.steps) <= arrivals.STEP_BYTES
+    assert max(size for _, size in weighed.steps) <= DEFAULT_TUNING.step_bytes
+    weighed = Weighed(store.undeletion.workers, lambda: 1)
+    await replace(store.undeletion, workers=weighed).undelete("s")
+    assert max(size for _, size in weighed.steps) <= DEFAULT_TUNING.step_bytes
+    await store.deletion.delete("s")
     weighed = Weighed(store.archives.workers, lambda: 1)
     await replace(store.archives, workers=weighed).purge("s")
-    assert max(size for _, size in weighed.steps) <= arrivals.STEP_BYTES
+    assert max(size for _, size in weighed.steps) <= DEFAULT_TUNING.step_bytes

@@ -1,12 +1,13 @@
 """Whose read is next: tenants take turns, and so do the callers of each."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from holdfast.core.errors import Busy
-from holdfast.store.lanes import shares as module
 from holdfast.store.lanes.shares import QueuedRead, ReadLength, Shares
+from holdfast.store.tuning import DEFAULT_TUNING
 
 
 def reads(tenant: str | None, caller: str | None, number: int) -> list[QueuedRead]:
@@ -71,13 +72,17 @@ async def test_a_tenant_of_many_callers_has_all_threads_but_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "names"), [("MOST_OF_A_CALLER", ("a", "a1")), ("MOST_OF_A_TENANT", ("a", "a2")), ("MOST", (None, None))]
+    ("bound", "names"),
+    [
+        ("most_reads_of_a_caller", ("a", "a1")),
+        ("most_reads_of_a_tenant", ("a", "a2")),
+        ("most_reads", (None, None)),
+    ],
 )
 async def test_too_many_reads_are_refused_until_there_are_fewer(
-    monkeypatch: pytest.MonkeyPatch, bound: str, names: tuple[str | None, str | None]
+    bound: str, names: tuple[str | None, str | None]
 ) -> None:
-    monkeypatch.setattr(module, bound, 3)
-    shares = Shares(4)
+    shares = Shares(4, replace(DEFAULT_TUNING, **{bound: 3}))
     made = add(shares, ("a", "a1", 3))
     with pytest.raises(Busy) as refusal:
         add(shares, (*names, 1))

@@ -12,9 +12,8 @@ import pytest
 from tests.support.material import numbered, values
 
 from holdfast.core.errors import EngineRefused, OutcomeUnknown, StoreFailed
-from holdfast.store import Store, open_store
-from holdfast.store.lock import StoreLock, lock_path
-from holdfast.store.sqlite import owner
+from holdfast.core.store_file import StoreLock, lock_path
+from holdfast.store import Store, StoreTuning, open_store
 
 
 @pytest.fixture
@@ -63,13 +62,10 @@ async def test_a_replaced_database_is_noticed_before_the_first_write(sqlite_url:
         await refused(store)
 
 
-async def test_a_server_at_rest_notices_it_by_itself(
-    sqlite_url: str, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(owner, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr("holdfast.store.lanes.lane.LOOK_SECONDS", 0.05)
+async def test_a_server_at_rest_notices_it_by_itself(sqlite_url: str, path: Path) -> None:
+    tuning = StoreTuning(beat_seconds=0.05, look_seconds=0.05)
     with StoreLock(lock_path(path)) as lock:
-        async with await open_store(sqlite_url, claim=lock.claim()) as store:
+        async with await open_store(sqlite_url, claim=lock.claim(), tuning=tuning) as store:
             await store.append("s", numbered(1))
             exchange(path)
             async with asyncio.timeout(30):
@@ -135,7 +131,7 @@ async def test_nothing_is_read_from_a_file_that_came_later(sqlite_url: str, path
         with pytest.raises(StoreFailed, match="database file"):
             store.engine.figures()
         with pytest.raises(StoreFailed, match="database file"):
-            store.engine.copy_to(tmp_path / "backup", lambda _done, _of: None)
+            store._machinery.engine.copy_to(tmp_path / "backup", lambda _done, _of: None)
         assert not (tmp_path / "backup").exists()
 
 

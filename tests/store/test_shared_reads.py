@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store import NewEvent, open_store
-from holdfast.store.feed import hub
+from holdfast.store import NewEvent, StoreTuning, open_store
 from holdfast.store.feed.shared_reads import SharedReads
 
 
@@ -78,10 +77,9 @@ async def test_a_failure_is_everybodys() -> None:
         await reads.read("s", fail)
 
 
-async def test_the_tails_of_all_sessions_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_tails_of_all_sessions_together_are_bounded(tmp_path: Path) -> None:
     """And whoever follows a session whose tail had to go misses nothing."""
-    monkeypatch.setattr(hub, "TAILS_BYTES", 10_000)
-    async with await open_store(f"sqlite:///{tmp_path}/h.db") as store:
+    async with await open_store(f"sqlite:///{tmp_path}/h.db", tuning=StoreTuning(tails_bytes=10_000)) as store:
         names = [f"s{number}" for number in range(10)]
         for name in names:
             await store.append(name, [NewEvent("first", {})])

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli import main
-from holdfast.store import NewEvent, Store, open_store
-from holdfast.store.lock import StoreLock, lock_path
+from holdfast.core.store_file import StoreLock, lock_path
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 from holdfast.store.sqlite import space
 from holdfast.store.sqlite.log import PAGE
 
@@ -24,15 +24,13 @@ KEEP = 20
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few pages stay in the file, not thousands."""
-    monkeypatch.setattr(space, "KEEP_PAGES", KEEP)
+FEW = StoreTuning(free_pages=KEEP)
+"""A few pages stay in the file, not thousands."""
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Store]:
-    async with await open_store(f"sqlite:///{path}") as store:
+async def opened(path: Path, tuning: StoreTuning = FEW) -> AsyncIterator[Store]:
+    async with await open_store(f"sqlite:///{path}", tuning=tuning) as store:
         yield store
 
 
@@ -67,17 +65,15 @@ async def test_the_file_shrinks_after_a_purge(tmp_path: Path) -> None:
         assert len(await store.read("first")) == 2
 
 
-async def test_a_step_is_small_and_what_is_free_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_step_is_small_and_what_is_free_is_told(tmp_path: Path) -> None:
     path = tmp_path / "holdfast.db"
-    monkeypatch.setattr(space, "KEEP_PAGES", 2**31)
-    monkeypatch.setattr(space, "STEP_SECONDS", 60)
-    async with opened(path) as store:
+    async with opened(path, StoreTuning(free_pages=2**31)) as store:
         await purge_much(store)
         workers = store.sessions.workers
         before = store.engine.figures()["freeBytes"]
         assert before > 3_000_000
-        monkeypatch.setattr(space, "KEEP_PAGES", KEEP)
-        assert await workers.write(space.give_back, ()) is True
+        slow = StoreTuning(free_pages=KEEP, give_back_seconds=60)
+        assert await workers.write(lambda tx: space.give_back(tx, slow), ()) is True
         given = before - store.engine.figures()["freeBytes"]
         assert 0 < given <= (space.STEP_PAGES + space.TOGETHER) * PAGE
 
@@ -94,7 +90,7 @@ async def test_a_file_of_an_earlier_version_is_left_alone_until_it_is_shrunk(tmp
     make_old(path)
     async with opened(path) as store:
         await purge_much(store)
-        assert await store.sessions.workers.write(space.give_back, ()) is False
+        assert await store.sessions.workers.write(lambda tx: space.give_back(tx, FEW), ()) is False
         assert store.engine.figures()["freeBytes"] > 3_000_000
         store_id = store.store_id
     assert path.stat().st_size > 3_000_000
@@ -141,11 +137,10 @@ import asyncio, sys
 from itertools import count
 from pathlib import Path
 from tests.store.test_space import KEEP, opened, purge_again
-from holdfast.store.sqlite import space
+from holdfast.store import StoreTuning
 
 async def main():
-    space.KEEP_PAGES, space.STEP_SECONDS = KEEP, 0
-    async with opened(Path(sys.argv[1])) as store:
+    async with opened(Path(sys.argv[1]), StoreTuning(free_pages=KEEP, give_back_seconds=0)) as store:
         for number in count():
             await purge_again(store, f"{sys.argv[2]}-{number}")
             print(number, flush=True)

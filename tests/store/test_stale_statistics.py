@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from holdfast.store import NewEvent, open_store
-from holdfast.store.log import reading, replay
+from holdfast.store.log import log_reader, replay
 
 EVENTS = 2_000
 KNOWN_BY_ID = replay.KNOWN.format(column="event_id", marks="?2, ?3")
@@ -21,8 +21,8 @@ def named(session_id: str) -> list[NewEvent]:
 @pytest.mark.parametrize(
     ("statement", "values"),
     [
-        (reading.FORWARD, ("100", "1900", "500")),
-        (reading.BACKWARD, ("100", "1900", "500")),
+        (log_reader.FORWARD, ("100", "1900", "500")),
+        (log_reader.BACKWARD, ("100", "1900", "500")),
         (KNOWN_BY_ID, ("'new-e7'", "'new-e1900'")),
         (KNOWN_BY_KEY, ("'k7'", "'k1900'")),
     ],

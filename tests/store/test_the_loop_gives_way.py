@@ -45,13 +45,10 @@ async def burn_for(seconds: float, lane: Progress, *, committing: bool) -> None:
 
 
 @pytest.mark.parametrize("committing", [True, False])
-async def test_the_loop_naps_only_while_writes_wait_and_no_lane_commits(
-    monkeypatch: pytest.MonkeyPatch, committing: bool
-) -> None:
+async def test_the_loop_naps_only_while_writes_wait_and_no_lane_commits(committing: bool) -> None:
     naps: list[float] = []
-    monkeypatch.setattr("holdfast.store.lanes.give_way.time.sleep", naps.append)
     lane = Progress()
-    watch = give_way.GiveWay([lane])
+    watch = give_way.GiveWay([lane], naps.append)
     watch.watch(asyncio.get_running_loop())
     if committing:
         await burn_for(0.1, lane, committing=True)

@@ -49,12 +49,19 @@ async def waiting(admin: Connection) -> int:
     return pid
 
 
-async def name_missing_standby(admin: Connection) -> None:
-    """From here on every commit waits for ever."""
+async def name_missing_standby(admin: Connection, url: str) -> None:
+    """From here on every commit waits for ever: the server has heard of it once one of our own does."""
     name_standby(admin, "nobody")
-    async with asyncio.timeout(20):
-        while admin.execute("SHOW synchronous_standby_names").fetchone() != ("nobody",):
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(20), await psycopg.AsyncConnection.connect(url, autocommit=True) as probe:
+        found: list[tuple[object, ...]] = []
+        while not found:
+            commit = asyncio.ensure_future(probe.execute("SELECT pg_logical_emit_message(true, 'probe', '')"))
+            while not commit.done() and not found:
+                await asyncio.sleep(0.01)
+                found = admin.execute(WAITING).fetchall()
+            if found:
+                admin.execute("SELECT pg_cancel_backend(%s)", found[0])
+            await commit
 
 
 def keyed(number: int) -> list[NewEvent]:
@@ -67,7 +74,7 @@ async def test_a_commit_whose_wait_was_cancelled_is_not_acknowledged(
 ) -> None:
     async with store_with(postgres_url, ()) as store:
         await store.append("s", numbered(0))
-        await name_missing_standby(admin)
+        await name_missing_standby(admin, postgres_url)
         numbers = [1, 2, 3] if several else [1]
         writes = [asyncio.ensure_future(store.append("s", keyed(n))) for n in numbers]
         while not all(write.done() for write in writes):
@@ -97,7 +104,7 @@ async def test_a_commit_whose_backend_was_ended_while_it_waited_is_not_acknowled
     """The rerun finds its events, and waits for the standby as the first run did."""
     async with store_with(postgres_url, ()) as store:
         await store.append("s", numbered(0))
-        await name_missing_standby(admin)
+        await name_missing_standby(admin, postgres_url)
         write = asyncio.ensure_future(store.append("s", numbered(1)))
         first = await waiting(admin)
         admin.execute("SELECT pg_terminate_backend(%s)", (first,))
@@ -116,7 +123,7 @@ async def test_a_retry_is_acknowledged_only_when_the_standby_has_what_was_writte
 ) -> None:
     async with store_with(postgres_url, ()) as store:
         await store.append("s", keyed(1))
-        await name_missing_standby(admin)
+        await name_missing_standby(admin, postgres_url)
         retry = asyncio.ensure_future(store.append("s", keyed(1)))
         await waiting(admin)
         assert not retry.done()
@@ -133,7 +140,7 @@ async def test_a_notice_is_no_doubt_about_the_commit(postgres_url: str) -> None:
 async def test_a_change_of_no_row_waits_for_the_standby_too(postgres_url: str, admin: Connection) -> None:
     """It has no transaction id, and its group may hold the replay of what the standby has yet to confirm."""
     async with store_with(postgres_url, ()) as store:
-        await name_missing_standby(admin)
+        await name_missing_standby(admin, postgres_url)
         change = asyncio.ensure_future(store.outbox.settle("no task", "no place", 1))
         await waiting(admin)
         assert not change.done()

@@ -75,11 +75,11 @@ class Conflict(HoldfastError):
 
 
 class SessionGone(HoldfastError):
-    """The session was deleted: its id is never used again, and nothing can be appended to it."""
+    """The session was deleted: its id is never used for another, and nothing can be appended to it."""
 
     code = "session_gone"
     status = 410
-    hint = "use another session id; what was archived can still be exported"
+    hint = "use another session id; until its archive is purged, it can be undeleted: holdfast sessions undelete ID"
 
 
 class HistoryChanged(Conflict):
@@ -90,10 +90,24 @@ class HistoryChanged(Conflict):
 
 
 class SessionArriving(Conflict):
-    """The session is still being forked or imported."""
+    """The session is still being forked, imported or undeleted."""
 
     code = "session_arriving"
-    hint = "wait until the fork or import is done; one that was interrupted is undone by itself"
+    hint = "wait until that is done; what was interrupted is undone by itself"
+
+
+class NotDeleted(Conflict):
+    """The session was not deleted, so that nothing is to be undone."""
+
+    code = "not_deleted"
+    hint = "it is there: read it, or write to it"
+
+
+class ArchivePurged(Conflict):
+    """What was deleted was removed for good."""
+
+    code = "archive_purged"
+    hint = "only a backup from before has it"
 
 
 class LegalHold(Conflict):
@@ -145,11 +159,25 @@ class LeaseLost(Conflict):
     hint = "acquire the lease again and read what happened since"
 
 
+class ConversationHeld(Conflict):
+    """Another live process writes the conversation; the details say which."""
+
+    code = "conversation_held"
+    hint = "end that process, or fork the conversation and go on with the copy"
+
+
 class TaskEnded(Conflict):
     """The task has ended, and an ended task never changes."""
 
     code = "task_ended"
     hint = "send a new message in the same context: it begins a new task"
+
+
+class TaskNotWaiting(Conflict):
+    """The task does not wait for an answer; `state` says what it does."""
+
+    code = "task_not_waiting"
+    hint = "read the task again"
 
 
 class TooLarge(HoldfastError):

@@ -72,10 +72,19 @@ class SessionReset(EventBody):
 
 
 class SessionDeleted(EventBody):
-    """The session was deleted; the last event of its log."""
+    """The session was deleted; the last event of its log, unless it was undeleted."""
 
     TYPE = types.SESSION_DELETED
     reason: str | UnsetType | None = UNSET
+
+
+class SessionRestored(EventBody):
+    """The session was undeleted: all before this event came back from the archive. The keys that route to it again, and
+    those that were used for others meanwhile."""
+
+    TYPE = types.SESSION_RESTORED
+    keys: list[str]
+    keys_taken: list[str] | UnsetType = UNSET
 
 
 class MetadataUpdated(EventBody):
@@ -259,6 +268,7 @@ BODIES: dict[str, type[EventBody]] = {
         SessionForked,
         SessionReset,
         SessionDeleted,
+        SessionRestored,
         MetadataUpdated,
         TagsUpdated,
         HoldChanged,
@@ -306,7 +316,7 @@ def decode(body: type[Body], payload: bytes) -> Body:
     return cast(Body, _DECODERS[body].decode(payload))
 
 
-class Stored(Protocol):
+class StoredEvent(Protocol):
     """An event as a log has it, or as much of it as a reader needs."""
 
     @property
@@ -325,7 +335,7 @@ class Stored(Protocol):
         ...
 
 
-def read(event: Stored, body: type[Body]) -> Body:
+def read(event: StoredEvent, body: type[Body]) -> Body:
     """What an event of this kind says, which was not erased; Corrupt if it says what no such event ever would."""
     try:
         return decode(body, event.payload)

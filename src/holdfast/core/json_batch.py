@@ -12,7 +12,7 @@ BLANK = b" \t\r\n"
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class Text(NamedTuple):
+class JsonText(NamedTuple):
     """One of them, and where it is."""
 
     place: str
@@ -24,12 +24,12 @@ def is_array(raw: bytes) -> bool:
     return raw.lstrip(BLANK).startswith(b"[")
 
 
-def texts(raw: bytes) -> list[Text]:
+def texts(raw: bytes) -> list[JsonText]:
     """The texts of a batch, blank lines left out; InvalidJson if it is an array that is none."""
     if is_array(raw):
-        return [Text(f"item {number}", item) for number, item in enumerate(_items(raw), 1)]
+        return [JsonText(f"item {number}", item) for number, item in enumerate(_items(raw), 1)]
     lines = enumerate(raw.split(b"\n"), 1)
-    return [Text(f"line {number}", line) for number, line in lines if line.strip(BLANK)]
+    return [JsonText(f"line {number}", line) for number, line in lines if line.strip(BLANK)]
 
 
 def _items(raw: bytes) -> list[bytes]:

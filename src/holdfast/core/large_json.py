@@ -48,7 +48,14 @@ Verdict = int | InvalidJson | TooLarge | Busy
 class LargeJson:
     """The process, and whose turn it is; used from any number of loops."""
 
-    def __init__(self, command: tuple[str, ...] = (sys.executable, "-P", "-m", "holdfast.core.large_json")) -> None:
+    def __init__(
+        self,
+        command: tuple[str, ...] = (sys.executable, "-P", "-m", "holdfast.core.large_json"),
+        take_seconds: float = TAKE_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self.take_seconds = take_seconds
+        self.answer_seconds = answer_seconds
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._asking = threading.Lock()
@@ -85,7 +92,7 @@ class LargeJson:
         return _busy() if stands_still else judge(raw, batch)
 
     def _ask(self, raw: bytes, batch: bool) -> Verdict:
-        patience = TAKE_SECONDS if self._process else ANSWER_SECONDS
+        patience = self.take_seconds if self._process else self.answer_seconds
         process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd="/"
         )
@@ -98,7 +105,7 @@ class LargeJson:
                 _wait(process.stdin, select.POLLOUT, time.monotonic() + patience)
                 left = left[process.stdin.write(left) or 0 :]
         try:
-            verdict: Verdict = pickle.loads(_message(_Answers(process.stdout))[0])
+            verdict: Verdict = pickle.loads(_message(_Answers(process.stdout, self.answer_seconds))[0])
         except TimeoutError:
             self._end()
             return _busy()
@@ -119,9 +126,9 @@ class LargeJson:
 class _Answers:
     """What a process says, for as long as that may take."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, seconds: float) -> None:
         self._stream = stream
-        self._deadline = time.monotonic() + ANSWER_SECONDS
+        self._deadline = time.monotonic() + seconds
 
     def readinto(self, room: memoryview) -> int:
         """As the stream's own; TimeoutError once it has taken too long."""
@@ -153,7 +160,7 @@ def judge(raw: bytes, batch: bool) -> Verdict:
         return refusal
 
 
-def _item(text: json_batch.Text) -> Any:
+def _item(text: json_batch.JsonText) -> Any:
     try:
         return strict_json.parse(text.raw)
     except InvalidJson as error:
@@ -170,9 +177,9 @@ def check_values(number: int) -> None:
         )
 
 
-def serve(asked: BinaryIO, answers: BinaryIO) -> None:
+def serve(asked: BinaryIO, answers: BinaryIO, idle_seconds: float = IDLE_SECONDS) -> None:
     """Judge texts, each with its length before it, until nobody asks any more."""
-    while select.select([asked], [], [], IDLE_SECONDS)[0]:
+    while select.select([asked], [], [], idle_seconds)[0]:
         try:
             raw, batch = _message(asked)
         except EOFError:

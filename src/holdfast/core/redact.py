@@ -134,20 +134,20 @@ def redact_value(value: Any) -> Any:
     return value
 
 
-def redact_file(path: str | os.PathLike[str]) -> None:
+def redact_file(path: str | os.PathLike[str], longest_line: int = LONGEST_LINE) -> None:
     """Take the secrets out of a file of lines that nobody writes to any more; what is not text stays as it is."""
     part = f"{os.fspath(path)}.masked"
     text = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
     with open(path, **text) as lines, open(part, "w", **text) as redacted:  # type: ignore[call-overload]  # noqa: PTH123
-        redacted.writelines(_redact_lines(_lines(lines)))
+        redacted.writelines(_redact_lines(_lines(lines, longest_line)))
     os.replace(part, path)  # noqa: PTH105
 
 
-def _lines(file: TextIO) -> Iterator[tuple[str, int]]:
+def _lines(file: TextIO, longest: int) -> Iterator[tuple[str, int]]:
     """The lines of a file, each no longer than what is kept of it, and how many characters that leaves out."""
-    while line := file.readline(LONGEST_LINE):
+    while line := file.readline(longest):
         left_out, last = 0, line
-        while last[-1] not in "\r\n" and (last := file.readline(LONGEST_LINE)):
+        while last[-1] not in "\r\n" and (last := file.readline(longest)):
             left_out += len(last)
         yield line, left_out
 

@@ -33,7 +33,7 @@ _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class Checked(bytes):
+class CheckedJson(bytes):
     """JSON bytes that were parsed strictly, or cut out of such: nobody need parse them again."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class Checked(bytes):
 
 def parse(raw: bytes) -> Any:
     """The value of JSON bytes; InvalidJson says what is wrong with them."""
-    if isinstance(raw, Checked):
+    if isinstance(raw, CheckedJson):
         return parse_own(raw)
     if _may_be_deep(raw):
         _check_depth(raw)
@@ -86,12 +86,12 @@ def join(members: Mapping[str, msgspec.Raw]) -> bytes:
     return _encode(members)
 
 
-def check(raw: bytes) -> Checked:
+def check(raw: bytes) -> CheckedJson:
     """The bytes themselves if they are JSON that we keep."""
-    if isinstance(raw, Checked):
+    if isinstance(raw, CheckedJson):
         return raw
     parse(raw)
-    return Checked(raw)
+    return CheckedJson(raw)
 
 
 def dump(value: Any) -> bytes:

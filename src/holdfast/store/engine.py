@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.core import Event, HoldfastError
-from holdfast.store.log.prepare import Prepared
+from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.text.tokenizer import Query
 
 Row = tuple[Any, ...]
 Seen = tuple[str, int]
 """A history of a database server: the cluster's name, and a number that is larger for a later one."""
-
-READ_SECONDS = 5.0
-"""How long a read may last: it keeps the database from tidying up behind it."""
 
 
 class RecordedEvent(NamedTuple):
@@ -28,7 +25,7 @@ class RecordedEvent(NamedTuple):
     session_id: str
     seq: int
     hash: bytes
-    prepared: Prepared
+    prepared: PreparedEvent
 
     def event(self) -> Event:
         """The event as a read would give it."""
@@ -69,6 +66,8 @@ class TextSql(NamedTuple):
     """An event's place as the columns epoch, major and pos."""
     after: str
     """The condition that an event comes after the place ?1, ?2, ?3 and is not indexed yet."""
+    between: str
+    """The condition that an event comes after the place ?1, ?2, ?3, and not after ?4, ?5, ?6."""
     order: str
     safe: str
     """The place of the last event that nothing can slip in before any more."""
@@ -231,13 +230,26 @@ class Reader(Protocol):
         ...
 
 
-class Engine(Protocol):
-    """One database, open and migrated."""
+class Database(Protocol):
+    """What outsiders are told of the database behind a store."""
 
     name: str
     version: str
     url: str
     """Without a password."""
+
+    def seen(self) -> Seen | None:
+        """The newest history of the server that this process knows of; None if the store has no server."""
+        ...
+
+    def figures(self) -> dict[str, Any]:
+        """Sizes and settings for status pages."""
+        ...
+
+
+class Engine(Database, Protocol):
+    """One database, open and migrated."""
+
     store_id: str
     lanes: int
     feed_order: FeedOrder
@@ -248,11 +260,11 @@ class Engine(Protocol):
     """What the engine's own files need now and then."""
 
     def writer(self) -> Writer:
-        """A new connection for a lane."""
+        """A connection for a lane, made at the latest when it is first used."""
         ...
 
     def reader(self) -> Reader:
-        """A new connection for reads."""
+        """A connection for reads, made at the latest when it is first used."""
         ...
 
     def moment(self) -> str | None:
@@ -267,20 +279,15 @@ class Engine(Protocol):
         """Call `heard`, from any thread, when another process has announced a commit."""
         ...
 
-    def check(self) -> list[str]:
-        """What the engine itself finds wrong with its files; empty is good."""
+    def check(self, within: float | None = None) -> list[str]:
+        """What the engine itself finds wrong with its files; empty is good.
+
+        With a number of seconds, what a quicker look finds; ReadTimeout if even that takes longer.
+        """
         ...
 
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new or empty file; blocks, and tells how far it is."""
-        ...
-
-    def seen(self) -> Seen | None:
-        """The newest history of the server that this process knows of; None if the store has no server."""
-        ...
-
-    def figures(self) -> dict[str, Any]:
-        """Sizes and settings for status pages."""
         ...
 
     def let_go(self) -> None:

@@ -16,6 +16,7 @@ from holdfast.store.lanes.lane import Lane
 from holdfast.store.lanes.readers import Readers
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.sessions.state import MAX_STATE, StateDocuments
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 Result = TypeVar("Result")
 
@@ -24,15 +25,22 @@ class Machinery:
     """The threads of one open store, shared by the views of all its tenants."""
 
     def __init__(
-        self, engine: Engine, *, read_only: bool, chores: Sequence[Chore] = (), max_state: int = MAX_STATE
+        self,
+        engine: Engine,
+        *,
+        read_only: bool,
+        chores: Sequence[Chore] = (),
+        max_state: int = MAX_STATE,
+        tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         self.engine = engine
+        self.tuning = tuning
         self.documents = StateDocuments(max_state)
-        self.readers = Readers(engine)
-        self.hubs = Hubs(engine, self)
+        self.readers = Readers(engine, tuning)
+        self.hubs = Hubs(engine, self, tuning)
         lanes = 0 if read_only else engine.lanes
         self.lanes = [
-            Lane(f"holdfast-lane-{n}", writer, partial(self._published, writer), chores if n == 0 else ())
+            Lane(f"holdfast-lane-{n}", writer, partial(self._published, writer), chores if n == 0 else (), tuning)
             for n, writer in enumerate(engine.writer() for _ in range(lanes))
         ]
         self.give_way = GiveWay(self.lanes)

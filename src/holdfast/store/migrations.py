@@ -7,16 +7,17 @@ cursor is never read by another.
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import resources
 
 import msgspec
 
-from holdfast.core import TimeOrderedIds, types
+from holdfast.core import TimeOrderedIds, strict_json, types
 from holdfast.core.errors import SchemaUnknown
 from holdfast.core.event_bodies import SessionCreated, decode
 from holdfast.store.engine import Tx
 from holdfast.store.log.projection import SessionFacts, created
-from holdfast.store.log.rows import put_facts
+from holdfast.store.log.rows import put_tags
 from holdfast.store.sql_script import statements
 
 EXISTS = {
@@ -31,15 +32,25 @@ CREATIONS = """
     JOIN transcript_event_identities i ON i.session_no = s.session_no AND i.idempotency_key = ?1
     JOIN transcript_events e ON e.session_no = i.session_no AND e.seq = i.seq
     WHERE s.session_no > ?2 ORDER BY s.session_no LIMIT 500"""
+DESCRIBE = """
+    UPDATE sessions SET agent = ?2, user_id = ?3, status = ?4, held = ?5, document = ?6 WHERE session_no = ?1"""
+"""As the schema was then."""
 CREATE_TABLE = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
 PUT = "INSERT INTO schema_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
-def scripts(engine: str) -> list[tuple[int, str]]:
+@cache
+def scripts(engine: str) -> tuple[tuple[int, str], ...]:
     """The engine's migrations as (number, SQL), in order."""
     folder = resources.files("holdfast.store") / engine / "migrations"
     named = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in named]
+    return tuple((int(name.split("_")[0]), (folder / name).read_text("utf-8")) for name in named)
+
+
+@cache
+def steps(engine: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """The engine's migrations as (number, statements), in order."""
+    return tuple((number, tuple(statements(script, engine))) for number, script in scripts(engine))
 
 
 def newest(engine: str) -> int:
@@ -55,14 +66,14 @@ def tables(engine: str) -> frozenset[str]:
 def migrate(tx: Tx, engine: str, until: int | None = None) -> str:
     """Bring the schema up to date, or up to an older version, inside the open transaction; the store's id."""
     found = version_of(tx, engine)
-    known = scripts(engine)
-    refuse_newer(found, known[-1][0])
-    for number, script in known:
-        if found < number <= (until or known[-1][0]):
-            for statement in statements(script, engine):
+    known = newest(engine)
+    refuse_newer(found, known)
+    for number, changes in steps(engine) if found < known else ():
+        if found < number <= (until or known):
+            for statement in changes:
                 tx.run(statement)
-            if number in STEPS:
-                STEPS[number](tx)
+            if number in AFTER_SCRIPT:
+                AFTER_SCRIPT[number](tx)
             tx.run(PUT, "version", str(number))
     row = tx.one(GET, "store_id")
     if row is not None:
@@ -78,7 +89,10 @@ def describe_again(tx: Tx) -> None:
     while rows := tx.all(CREATIONS, types.SESSION_CREATED, last):
         for last, tenant, payload in rows:
             with suppress(msgspec.ValidationError):  # not of our making: its row stays as the first schema had it
-                put_facts(tx, tenant, last, created(SessionFacts(), decode(SessionCreated, payload)))
+                facts = created(SessionFacts(), decode(SessionCreated, payload))
+                document = strict_json.dump(dict(facts.document))
+                tx.run(DESCRIBE, last, facts.agent, facts.user_id, facts.status, int(facts.held), document)
+                put_tags(tx, tenant, last, facts)
 
 
 def read_only_meta(tx: Tx, engine: str) -> str:
@@ -111,5 +125,5 @@ def refuse_newer(found: int, known: int) -> None:
         raise SchemaUnknown(f"the store has schema {found}, this Holdfast knows {known}", found=found, known=known)
 
 
-STEPS: Mapping[int, Callable[[Tx], None]] = {2: describe_again}
+AFTER_SCRIPT: Mapping[int, Callable[[Tx], None]] = {2: describe_again}
 """What SQL cannot say: run in the transaction of the migration of this number, after its script."""

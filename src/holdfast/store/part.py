@@ -1,4 +1,4 @@
-"""What the parts of a store share: its tenant, its way to write and read, its clock and ids."""
+"""What the parts of a store share: its tenant, its way to write and read, its clock and ids, its tuning."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from holdfast.core import Clock, IdSource, NewEvent
 from holdfast.core.event_bodies import EventBody
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.log.prepare import Prepared, check_key, prepare
+from holdfast.store.log.prepare import PreparedEvent, check_key, prepare
+from holdfast.store.tuning import StoreTuning
 
 Result = TypeVar("Result")
 
@@ -38,6 +39,7 @@ class Part:
     workers: Workers
     clock: Clock
     ids: IdSource
+    tuning: StoreTuning
 
     def lock(self, session_id: str) -> str:
         """The name that writers of this session lock."""
@@ -49,13 +51,13 @@ class Part:
         """Run a write that touches one session."""
         return self.workers.write(run, (self.lock(session_id),), weight, makes_room=makes_room)
 
-    def own_event(self, body: EventBody, idempotency_key: str | None = None) -> Prepared:
+    def own_event(self, body: EventBody, idempotency_key: str | None = None) -> PreparedEvent:
         """One of Holdfast's own events, ready to append, with a key that the caller chose."""
         check_key(idempotency_key)
         event = NewEvent(body.TYPE, body, idempotency_key=idempotency_key)
         return prepare(event, self.clock, self.ids, reserved=True)
 
-    def own_draft(self, body: type[EventBody], idempotency_key: str | None = None) -> Prepared:
+    def own_draft(self, body: type[EventBody], idempotency_key: str | None = None) -> PreparedEvent:
         """One of Holdfast's own events that gets its body inside the write, by `with_body`."""
         check_key(idempotency_key)
         event = NewEvent(body.TYPE, {}, idempotency_key=idempotency_key)

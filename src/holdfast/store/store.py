@@ -2,30 +2,32 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from holdfast.core import Appended, Clock, Event, IdSource, Lease, NewEvent, Resumed, SystemClock, TimeOrderedIds
 from holdfast.core.errors import HoldfastError, InvalidInput
 from holdfast.core.ids import check_session_id, check_tenant
+from holdfast.core.store_file import Claim, sqlite_path
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.attachments.sweep import sweep_step
-from holdfast.store.engine import Engine, Seen, Tx
-from holdfast.store.feed.commit_versions import Moments
+from holdfast.store.engine import Database, Seen, Tx
+from holdfast.store.feed.commit_versions import CommitVersions
 from holdfast.store.feed.feed import Feed
-from holdfast.store.lanes.chores import Chore
+from holdfast.store.lanes.chores import Chore, ChoreStep, chore_of
 from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.lifecycle import arrivals
+from holdfast.store.lifecycle import arrivals, returns
 from holdfast.store.lifecycle.archives import Archives, purge_step
 from holdfast.store.lifecycle.deletion import Deletion, move_step
 from holdfast.store.lifecycle.erasure import Erasure
 from holdfast.store.lifecycle.forks import Forks
 from holdfast.store.lifecycle.retention import Retention
-from holdfast.store.lock import Claim
+from holdfast.store.lifecycle.undeletion import Undeletion
 from holdfast.store.log.append import append
 from holdfast.store.log.batches import BatchKey
+from holdfast.store.log.log_reader import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
 from holdfast.store.log.prepare import prepare_all
-from holdfast.store.log.reading import PAGE, STRETCH_BYTES, Stretch, existing_head, stretch
 from holdfast.store.log.verify import Verification
 from holdfast.store.machinery import Machinery, TenantWorkers
 from holdfast.store.memory.memories import Memories
@@ -33,6 +35,7 @@ from holdfast.store.migrations import newest as newest_migration
 from holdfast.store.operators import checks
 from holdfast.store.operators.audit import Audit
 from holdfast.store.operators.duties import Duties
+from holdfast.store.operators.proofs import Proofs
 from holdfast.store.operators.tokens import Tokens
 from holdfast.store.part import Workers, session_lock
 from holdfast.store.sessions.agents import SubAgents
@@ -44,6 +47,7 @@ from holdfast.store.sessions.resume import DEFAULT_TAIL, resume
 from holdfast.store.sessions.sessions import Sessions
 from holdfast.store.sessions.snapshot import StoreSnapshot
 from holdfast.store.sessions.state import MAX_STATE, States
+from holdfast.store.sessions.state_versions import StateVersions
 from holdfast.store.sessions.usage import Usages
 from holdfast.store.tasks.first_messages import FirstMessages
 from holdfast.store.tasks.leases import FencedWorkers, Leases
@@ -52,18 +56,17 @@ from holdfast.store.tasks.push_configs import StoredPushConfigs
 from holdfast.store.tasks.servers import Servers
 from holdfast.store.tasks.task_texts import TaskTexts
 from holdfast.store.tasks.tasks import Tasks
-from holdfast.store.text.indexing import index_chore
 from holdfast.store.text.search import Search
+from holdfast.store.text.word_index import index_chore
 from holdfast.store.transfer.exports import Exports
 from holdfast.store.transfer.imports import Imports
-from holdfast.store.urls import open_engine, sqlite_path
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
+from holdfast.store.urls import open_engine
 
 DEFAULT_TENANT = "default"
-READ_BYTES = 16 * 1024 * 1024
-"""What one read of a log takes at most, unless it is one event; a longer stretch is several reads."""
 MIGRATIONS = {"sqlite": "sqlite", "postgresql": "postgres"}
 """The folder of each engine's migrations."""
-CHORES: tuple[Chore, ...] = (arrivals.undo_step, move_step, purge_step, sweep_step)
+STEPS: tuple[ChoreStep, ...] = (arrivals.undo_step, returns.undo_step, move_step, purge_step, sweep_step)
 
 Result = TypeVar("Result")
 
@@ -83,10 +86,11 @@ class Store:
         self._ids = ids
         workers: Workers = TenantWorkers(machinery, tenant)
         self._workers = workers = workers if lease is None else FencedWorkers(workers, tenant, lease)
-        parts = (tenant, workers, clock, ids)
+        parts = (tenant, workers, clock, ids, machinery.tuning)
         self.sessions = Sessions(*parts)
         self.keys = Keys(*parts)
         self.state = States(*parts, machinery.documents)
+        self.state_versions = StateVersions(*parts)
         self.leases = Leases(*parts)
         self.tasks = Tasks(*parts)
         self.task_texts = TaskTexts(*parts)
@@ -100,6 +104,7 @@ class Store:
         self.usage = Usages(*parts)
         self.forks = Forks(*parts)
         self.deletion = Deletion(*parts)
+        self.undeletion = Undeletion(*parts)
         self.archives = Archives(*parts, machinery.engine)
         self.retention = Retention(*parts)
         self.erasure = Erasure(*parts, machinery.engine)
@@ -110,16 +115,21 @@ class Store:
         self.tokens = Tokens(*parts)
         self.audit = Audit(*parts)
         self.duties = Duties(*parts)
+        self.proofs = Proofs(*parts)
         self.servers = Servers(*parts)
         self.verification = Verification(*parts, machinery.engine)
         self.search = Search(*parts, machinery.engine)
-        self.moments = Moments(tenant, machinery.engine, workers)
+        self.commit_versions = CommitVersions(tenant, machinery.engine, workers)
         self.feed = Feed(*parts, machinery.hubs, machinery.engine.store_id)
 
     @property
-    def engine(self) -> Engine:
-        """The database behind the store."""
+    def engine(self) -> Database:
+        """The database behind the store, as far as it concerns whoever uses the store."""
         return self._machinery.engine
+
+    async def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
+        """Copy the whole store, as it is at one moment, to a new or empty file, and tell how far the copy is."""
+        await asyncio.to_thread(self._machinery.engine.copy_to, path, told)
 
     @property
     def failure(self) -> HoldfastError | None:
@@ -266,7 +276,7 @@ class Store:
     ) -> list[Event]:
         """The events with after < seq < before, stretch by stretch from either end, until there are `limit` or more."""
         wanted = None if types is None else frozenset(types)
-        most_bytes = READ_BYTES if wanted is None else STRETCH_BYTES
+        most_bytes = self._machinery.tuning.read_bytes if wanted is None else STRETCH_BYTES
         found: list[Event] = []
         ended = False
         while not ended:
@@ -304,6 +314,7 @@ class Store:
         """Free what other processes held: for a process that knows it is the store's only one."""
         await self.tasks.declare_all_dead()
         await arrivals.declare_all_dead(self._machinery)
+        await returns.declare_all_dead(self._machinery)
 
     def let_go(self) -> None:
         """Wait for the database no longer: for a close that must end, whatever the database does."""
@@ -331,23 +342,29 @@ async def open_store(
     max_state: int = MAX_STATE,
     claim: Claim | None = None,
     seen: Seen | None = None,
+    tuning: StoreTuning = DEFAULT_TUNING,
 ) -> Store:
     """Open `sqlite:///path` or `postgresql://…`, making or migrating the schema unless `read_only`.
 
     `max_state` is how many bytes a session's state may have. With a `claim`, as the one server of a SQLite store:
     StoreInUse if it has another. With what another process has `seen` of the database server (`store.engine.seen()`):
-    EngineRefused if only an older history of it is there.
+    EngineRefused if only an older history of it is there. `tuning` is how long it waits and how much it does at once.
     """
     check_tenant(tenant)
     clock = clock or SystemClock()
 
     def start() -> Machinery:
-        engine = open_engine(url, clock, read_only=read_only, claim=claim, seen=seen)
-        chores = (*CHORES, index_chore(engine.text), *engine.chores)
-        return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state)
+        engine = open_engine(url, clock, read_only=read_only, claim=claim, seen=seen, tuning=tuning)
+        chores = (*chores_of(tuning), index_chore(engine.text, tuning), *engine.chores)
+        return Machinery(engine, read_only=read_only, chores=chores, max_state=max_state, tuning=tuning)
 
     machinery = await asyncio.to_thread(start)
     return Store(machinery, tenant, clock, ids or TimeOrderedIds(clock))
+
+
+def chores_of(tuning: StoreTuning) -> tuple[Chore, ...]:
+    """What an idle lane finishes of what others have left, whichever the engine."""
+    return tuple(chore_of(step, tuning) for step in STEPS)
 
 
 async def shrink_store(url: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from holdfast.core import Event, Route, strict_json
 from holdfast.core.chain import GENESIS, seal, seal_digest
 from holdfast.store.portable import ArchiveReader, ArchiveWriter, Limits, SessionHeader, Totals
 from holdfast.store.portable.lines import encode_event, encode_header
-from holdfast.store.portable.members import encode_about
+from holdfast.store.portable.members import encode_archive_header
 from holdfast.store.portable.zip_writer import ZipWriter
 
 BLOB = bytes(range(256)) * 40
@@ -65,7 +65,7 @@ class Content(NamedTuple):
     totals: Totals
     sessions: list[tuple[SessionHeader, list[Event]]]
     attachments: list[tuple[str, bytes]]
-    memories: list[strict_json.Checked]
+    memories: list[strict_json.CheckedJson]
 
 
 def written(
@@ -105,7 +105,7 @@ def session_lines(head: SessionHeader, events: Sequence[Event]) -> list[bytes]:
 
 def parts(sessions: Sequence[tuple[SessionHeader, list[Event]]] = SESSIONS) -> dict[str, bytes]:
     """The members of an archive but the manifest, to be changed and packed."""
-    found = {"holdfast.json": encode_about()}
+    found = {"holdfast.json": encode_archive_header()}
     for number, (head, events) in enumerate(sessions, 1):
         found[f"sessions/{number:06d}.jsonl"] = b"".join(line + b"\n" for line in session_lines(head, events))
     return {**found, f"attachments/{DIGEST}": BLOB, "memories.jsonl": MEMORY + b"\n"}

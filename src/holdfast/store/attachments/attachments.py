@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import re
 import unicodedata
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from holdfast.store.attachments.byte_buffer import PART, part_count, spooled
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.log.rows import INSERT_USE
 from holdfast.store.part import Part
 
@@ -50,6 +50,11 @@ OF_SESSION = """
     LEFT JOIN attachments a ON a.tenant = u.tenant AND a.digest = u.digest AND a.complete = 1
     WHERE u.session_no = ?1 ORDER BY u.digest"""
 
+USED = """
+    SELECT u.digest, a.size_bytes FROM attachment_uses u
+    JOIN attachments a ON a.tenant = u.tenant AND a.digest = u.digest AND a.complete = 1
+    WHERE u.session_no = ?1 AND u.tenant = ?2 AND u.digest = ?3"""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAttachment:
@@ -75,7 +80,7 @@ class Attachments(Part):
         """
         if expected_digest is not None:
             check_digest(expected_digest)
-        async with spooled(data) as content:
+        async with spooled(data, self.tuning.max_attachment) as content:
             digest, size = content.digest, content.size_bytes
             if expected_digest not in (None, digest):
                 raise InvalidInput(f"the bytes have the digest {digest}, not {expected_digest}", digest=digest)
@@ -109,7 +114,7 @@ class Attachments(Part):
             lambda tx: StoredAttachment(digest, find(tx, self.tenant, digest).size_bytes), ReadLength.LOOK
         )
 
-    async def read(self, digest: str) -> AsyncIterator[bytes]:
+    async def read(self, digest: str) -> AsyncGenerator[bytes, None]:
         """The bytes, a part at a time; Corrupt, before the last of them, if they are not what was put."""
         check_digest(digest)
         found = await self.workers.read(lambda tx: find(tx, self.tenant, digest))
@@ -163,9 +168,9 @@ class Attachments(Part):
 
         return await self.workers.read(run)
 
-    async def sweep(self, older_than_ms: int = sweep.DAY_MS) -> sweep.Swept:
+    async def sweep(self, older_than_ms: int = sweep.DAY_MS) -> sweep.SweepResult:
         """Remove what no session uses and nobody has put again for so long, and uploads that were given up."""
-        return await sweep.sweep(self.tenant, self.workers, older_than_ms)
+        return await sweep.sweep(self.tenant, self.workers, older_than_ms, self.tuning)
 
 
 class AttachmentRow(NamedTuple):
@@ -181,6 +186,12 @@ def find(tx: Tx, tenant: str, digest: str) -> AttachmentRow:
     if row is None or not row[2]:
         raise NotFound(f"there is no attachment {digest}", digest=digest, hint="put its bytes first")
     return AttachmentRow(row[0], row[1])
+
+
+def used(tx: Tx, tenant: str, session_no: int, digest: str) -> StoredAttachment | None:
+    """What is kept under this digest, if the session's events name it."""
+    row = tx.one(USED, session_no, tenant, digest)
+    return None if row is None else StoredAttachment(*row)
 
 
 def get_part(tx: Tx, tenant: str, digest: str, found: AttachmentRow, number: int) -> bytes:

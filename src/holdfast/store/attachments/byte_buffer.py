@@ -17,7 +17,6 @@ from typing import IO
 from holdfast.core.errors import InvalidInput, StorageFull, TooLarge
 
 PART = 1024 * 1024
-MAX_ATTACHMENT = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +42,20 @@ def part_count(size_bytes: int) -> int:
 
 
 @asynccontextmanager
-async def spooled(data: bytes | AsyncIterable[bytes]) -> AsyncIterator[BufferedUpload]:
-    """Take in all of `data`; TooLarge as soon as it is more than an attachment may be."""
+async def spooled(data: bytes | AsyncIterable[bytes], most: int) -> AsyncIterator[BufferedUpload]:
+    """Take in all of `data`; TooLarge as soon as it is more than `most` bytes."""
     if isinstance(data, bytes):
-        _check_size(len(data))
+        _check_size(len(data), most)
         digest = await asyncio.to_thread(hashlib.sha256, data)
         yield BufferedUpload(digest.hexdigest(), len(data), io.BytesIO(data))
     elif isinstance(data, AsyncIterable):
         with tempfile.SpooledTemporaryFile(max_size=PART) as spool:
-            yield await _drain(data, spool)
+            yield await _drain(data, spool, most)
     else:
         raise InvalidInput(f"an attachment is bytes or an async iterable of bytes, not {type(data).__name__}")
 
 
-async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> BufferedUpload:
+async def _drain(data: AsyncIterable[bytes], file: IO[bytes], most: int) -> BufferedUpload:
     digest, size, waiting = hashlib.sha256(), 0, bytearray()
 
     def keep() -> None:
@@ -74,7 +73,7 @@ async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> BufferedUpload:
             raise InvalidInput(f"an attachment's stream gives bytes, not {type(chunk).__name__}")
         waiting += chunk
         size += len(chunk)
-        _check_size(size)
+        _check_size(size, most)
         if len(waiting) >= PART:
             await asyncio.to_thread(keep)
             waiting.clear()
@@ -82,6 +81,6 @@ async def _drain(data: AsyncIterable[bytes], file: IO[bytes]) -> BufferedUpload:
     return BufferedUpload(digest.hexdigest(), size, file)
 
 
-def _check_size(size_bytes: int) -> None:
-    if size_bytes > MAX_ATTACHMENT:
-        raise TooLarge(f"an attachment of more than {MAX_ATTACHMENT} bytes", limit=MAX_ATTACHMENT)
+def _check_size(size_bytes: int, most: int) -> None:
+    if size_bytes > most:
+        raise TooLarge(f"an attachment of more than {most} bytes", limit=most)

@@ -28,7 +28,8 @@ def _main() -> None:
     with contextlib.suppress(OSError):
         os.nice(NICE)
     given = json.loads(sys.stdin.readline())
-    order = BackupJob(given["url"], Path(given["path"]), given["seen"])
+    folder = None if given["folder"] is None else Path(given["folder"])
+    order = BackupJob(given["url"], Path(given["path"]), given["seen"], folder)
     threading.Thread(target=_until_alone, args=(order,), daemon=True).start()
     _say(asyncio.run(_made(order)))
 
@@ -44,13 +45,14 @@ async def _made(order: BackupJob) -> dict[str, Any]:
 
     try:
         async with await open_store(order.url, read_only=True, seen=order.seen) as store:
-            made = await back_up(store, order.path, told=told)
+            made = await back_up(store, order.path, folder=order.folder, told=told)
     except HoldfastError as error:
         return {"code": error.code, "message": error.message, "hint": error.hint}
     except OSError as error:
         return {"code": StoreUnavailable.code, "message": f"cannot write to {order.path.parent}: {error}"}
     damaged = [asdict(each) for each in made.damaged]
-    return {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "damaged": damaged}
+    about = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "files": made.files}
+    return {**about, "damaged": damaged}
 
 
 def _until_alone(order: BackupJob) -> None:

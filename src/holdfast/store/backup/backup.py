@@ -2,24 +2,25 @@
 
 What a backup is depends on the engine: a SQLite file, or an archive of a PostgreSQL database's tables. Either is
 written beside its place, by one at a time, read again, and only then put there. A session that is damaged in the store
-is in the backup as it is, and named: by whoever made the backup, and inside it. A restore never touches a store that
-is there, or what one has left, and gives the new one an id of its own, so that cursors from before are refused and not
-misread.
+is in the backup as it is, and named: by whoever made the backup, and inside it. The files of a folder that goes with a
+SQLite store are in its backup too. A restore never touches a store that is there, or what one has left, and gives the
+new one an id of its own, so that cursors from before are refused and not misread.
 """
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.core import strict_json
 from holdfast.core.errors import Conflict, Corrupt, InvalidInput, StoreUnavailable
+from holdfast.core.store_file import sqlite_path
+from holdfast.store.backup.folder_files import NamedFile, NewFolder, files_in
 from holdfast.store.portable.durable import locked, sync_folder
 from holdfast.store.store import Store, open_store
-from holdfast.store.urls import sqlite_path
 
 PART = ".part"
 
@@ -47,31 +48,37 @@ class Backup:
     size_bytes: int
     sessions: int
     damaged: tuple[DamagedSession, ...] = ()
+    files: int = 0
 
 
-async def back_up(store: Store, path: Path, *, told: Told | None = None) -> Backup:
+async def back_up(store: Store, path: Path, *, folder: Path | None = None, told: Told | None = None) -> Backup:
     """Copy the store to a new file, online, and check the copy; nothing is left at `path` unless the copy is whole.
 
-    Sessions that are damaged in the store are copied too, and named. Conflict if another backup to this file is being
+    Sessions that are damaged in the store are copied too, and named. The files in `folder` are as they are after the
+    store was copied; with another store than SQLite nobody keeps any. Conflict if another backup to this file is being
     made.
     """
     tell = told or _silent
     beside = await asyncio.to_thread(_Beside, path, "a backup never overwrites: name a new file")
     try:
-        await asyncio.to_thread(store.engine.copy_to, beside.path, lambda done, of: tell("copying", done, of))
+        await store.copy_to(beside.path, lambda done, of: tell("copying", done, of))
         sessions, damaged = await _check(store, beside.path, tell)
         if damaged:
             said = strict_json.dump([asdict(each) for each in damaged]).decode()
             await asyncio.to_thread(_format_of(beside.path).note, beside.path, said)
-        return Backup(path, await asyncio.to_thread(beside.put_in_place), sessions, damaged)
+        files = 0
+        if folder is not None and store.engine.name == "sqlite":
+            files = await asyncio.to_thread(_keep_files, beside.path, folder, tell)
+        return Backup(path, await asyncio.to_thread(beside.put_in_place), sessions, damaged, files)
     finally:
         await asyncio.to_thread(beside.close)
 
 
-async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
+async def restore(path: Path, url: str, *, folder: Path | None = None, told: Told | None = None) -> Store:
     """Make a store at `url` from a backup, and open it; InvalidInput if there is one already, Corrupt if it is bad.
 
-    What was damaged in the store when the backup was made is restored as it was: see `damaged_sessions`.
+    What was damaged in the store when the backup was made is restored as it was: see `damaged_sessions`. With `folder`
+    the backup's files, if it has some, are put there, where nothing may be.
     """
     tell = told or _silent
     target = sqlite_path(url)
@@ -79,13 +86,21 @@ async def restore(path: Path, url: str, *, told: Told | None = None) -> Store:
         await asyncio.to_thread(_restore_postgres, path, url, lambda done, of: tell("restoring", done, of))
         return await open_store(url)
     beside = await asyncio.to_thread(_Beside, target, "restore beside it, or move it away first")
+    files: NewFolder | None = None
     try:
         await asyncio.to_thread(_restore_sqlite, path, beside.path, lambda done, of: tell("restoring", done, of))
         _, found = await _verify_copy(beside.path, tell)
         _refuse_unknown(found, await asyncio.to_thread(damaged_sessions, path))
+        if folder is not None and await asyncio.to_thread(_has_files, path):
+            files = await asyncio.to_thread(NewFolder, folder)
+            await asyncio.to_thread(_put_files, path, files)
         await asyncio.to_thread(beside.put_in_place)
+        if files is not None:
+            await asyncio.to_thread(files.put_in_place)
     finally:
         await asyncio.to_thread(beside.close)
+        if files is not None:
+            await asyncio.to_thread(files.close)
     return await open_store(url)
 
 
@@ -93,6 +108,30 @@ def damaged_sessions(path: Path) -> tuple[DamagedSession, ...]:
     """The sessions of a backup that were damaged in the store when it was made."""
     found = _format_of(path).noted(path)
     return () if found is None else tuple(DamagedSession(**each) for each in strict_json.parse(found.encode()))
+
+
+def _keep_files(path: Path, folder: Path, tell: Told) -> int:
+    """Put the files of a folder into a backup of a SQLite store."""
+    from holdfast.store.sqlite import backup
+
+    def named() -> Iterator[NamedFile]:
+        for done, each in enumerate(files_in(folder), 1):
+            tell("copying files", done, 0)
+            yield each
+
+    return backup.keep_files(path, named())
+
+
+def _has_files(path: Path) -> bool:
+    from holdfast.store.sqlite import backup
+
+    return next(backup.kept_files(path), None) is not None
+
+
+def _put_files(path: Path, files: NewFolder) -> None:
+    from holdfast.store.sqlite import backup
+
+    files.fill(backup.kept_files(path))
 
 
 class _Format(Protocol):
@@ -240,7 +279,7 @@ async def _check(store: Store, path: Path, tell: Told) -> tuple[int, tuple[Damag
 async def _verify_copy(path: Path, tell: Told) -> tuple[int, tuple[DamagedSession, ...]]:
     """How many sessions there are in a file that is no store yet, and which are damaged; Corrupt if the file is."""
     async with await open_store(f"sqlite:///{path}", read_only=True) as copy:
-        problems = await asyncio.to_thread(copy.engine.check)
+        problems = await asyncio.to_thread(copy.verification.engine.check)
         if problems:
             raise Corrupt(f"the store, or its copy, is damaged: {problems[0]}")
         return await _verify_sessions(copy, tell)

@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
-from holdfast.core.racing import first_of
+from holdfast.core.race import first_of
 from holdfast.store.backup.backup import Backup, DamagedSession, remove_unfinished
 from holdfast.store.engine import Seen
 
@@ -31,11 +31,12 @@ class BackupFailed(HoldfastError):
 @dataclass(frozen=True, slots=True)
 class BackupJob:
     """Which store to copy, by its URL with everything that is in it, where to, and what is known of its server: the
-    process itself has seen nothing yet, and would believe a former primary."""
+    process itself has seen nothing yet, and would believe a former primary. `folder` has files that go with it."""
 
     url: str
     path: Path
     seen: Seen | None = None
+    folder: Path | None = None
 
 
 async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
@@ -49,7 +50,8 @@ async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
     )
     assert process.stdin is not None
     try:
-        process.stdin.write(json.dumps(asdict(order) | {"path": str(order.path)}).encode() + b"\n")
+        paths = {"path": str(order.path), "folder": None if order.folder is None else str(order.folder)}
+        process.stdin.write(json.dumps(asdict(order) | paths).encode() + b"\n")
         said, _ = await first_of(_last_word(process), stopping.wait())
         if said is None:
             raise Closing("the gateway is stopping: there is no backup")
@@ -57,7 +59,8 @@ async def back_up_apart(order: BackupJob, stopping: asyncio.Event) -> Backup:
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        process.stdin.close()
+        await process.communicate()  # to the end of its pipe: the loop may close next
         await asyncio.to_thread(remove_unfinished, order.path)
 
 
@@ -75,4 +78,4 @@ def _result(said: dict[str, Any]) -> Backup:
     if "code" in said:
         raise BackupFailed(said["message"], hint=said.get("hint"), reason=said["code"])
     damaged = tuple(DamagedSession(**each) for each in said["damaged"])
-    return Backup(Path(said["path"]), said["bytes"], said["sessions"], damaged)
+    return Backup(Path(said["path"]), said["bytes"], said["sessions"], damaged, said["files"])

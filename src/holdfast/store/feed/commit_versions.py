@@ -1,4 +1,4 @@
-"""Moments: whether anything was committed since something was read, so that it needs not be read again.
+"""Commit versions: whether anything was committed since something was read, so that it needs not be read again.
 
 Two equal moments have no commit between them, of whichever process: what was read at the one is what there is at the
 other. SQLite tells the moment at once, before the read; PostgreSQL tells it inside the read, as the snapshot that the
@@ -16,14 +16,14 @@ from holdfast.store.sessions.snapshot import StoreSnapshot
 Result = TypeVar("Result")
 
 
-class Reading(NamedTuple, Generic[Result]):
+class VersionedResult(NamedTuple, Generic[Result]):
     """What was read, which is never None, and the moment that it holds for; None if that was known already."""
 
     moment: str
     found: Result | None
 
 
-class Moments:
+class CommitVersions:
     """The moments of one open store, and what a tenant's sessions were at them."""
 
     def __init__(self, tenant: str, engine: Engine, workers: Workers) -> None:
@@ -37,7 +37,7 @@ class Moments:
 
     async def reread(
         self, known: str | None, run: Callable[[StoreSnapshot], Result], length: ReadLength = ReadLength.LONG
-    ) -> Reading[Result]:
+    ) -> VersionedResult[Result]:
         """Run a read over one snapshot, unless the known moment lasts."""
 
         def read(tx: Tx) -> Result:
@@ -48,11 +48,11 @@ class Moments:
             now = self._engine.moment()
             assert now is not None
             # Told before the snapshot: a commit in between is seen, and has ended the moment all the same.
-            return Reading(now, None if now == known else await self._workers.read(read, length))
+            return VersionedResult(now, None if now == known else await self._workers.read(read, length))
 
-        def look(tx: Tx) -> Reading[Result]:
+        def look(tx: Tx) -> VersionedResult[Result]:
             row = tx.one(sql)
             assert row is not None
-            return Reading(row[0], None if row[0] == known else read(tx))
+            return VersionedResult(row[0], None if row[0] == known else read(tx))
 
         return await self._workers.read(look, length)

@@ -20,8 +20,9 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, RecordedEvent, Row, Tx
 from holdfast.store.feed.hub import PAGE, PAGE_BYTES, Cursor, FeedEntry, FeedPage, Hub
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.log.reading import END, EVENT, checked, count_within, existing_head, hash_at, stretch
+from holdfast.store.log.log_reader import END, EVENT, checked, count_within, existing_head, hash_at, stretch
 from holdfast.store.part import Part, Workers
+from holdfast.store.tuning import StoreTuning
 
 SMALL = 4 * 1024
 """Bytes of a payload that is read at once; where there are larger ones, it is first seen how many fit a page."""
@@ -62,8 +63,9 @@ class LogLook(NamedTuple):
 class Hubs:
     """The hub of each loop that has subscribers."""
 
-    def __init__(self, engine: Engine, workers: Workers) -> None:
+    def __init__(self, engine: Engine, workers: Workers, tuning: StoreTuning) -> None:
         self._workers = workers
+        self._tuning = tuning
         self._by_loop: dict[asyncio.AbstractEventLoop, Hub] = {}
         self._page_sql = PAGE_SQL.format(**engine.feed_order._asdict())
         self._end_sql = engine.feed_order.end
@@ -76,7 +78,7 @@ class Hubs:
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
             self._by_loop = {known: hub for known, hub in self._by_loop.items() if not known.is_closed()}
-            self._by_loop[loop] = Hub(self.news, self.end)
+            self._by_loop[loop] = Hub(self.news, self.end, self._tuning)
         return self._by_loop[loop]
 
     def lag(self) -> float:

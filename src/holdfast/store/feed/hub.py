@@ -23,7 +23,8 @@ from holdfast.core import Event, HoldfastError, types
 from holdfast.core.errors import Corrupt, HistoryChanged
 from holdfast.store.engine import RecordedEvent
 from holdfast.store.feed.shared_reads import SharedReads
-from holdfast.store.log.reading import count_within
+from holdfast.store.log.log_reader import count_within
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 PAGE = 1_000
 """Entries that are read at once."""
@@ -33,8 +34,6 @@ RING = 8_192
 RING_BYTES = 16 * 1024 * 1024
 TAIL = 256
 TAIL_BYTES = 256 * 1024
-TAILS_BYTES = 16 * 1024 * 1024
-"""Of all sessions together; those that were quiet for the longest are read from the database again."""
 LOOK_SECONDS = 1.0
 
 SessionName = tuple[str, str]
@@ -117,10 +116,12 @@ class Hub:
         self,
         page: Callable[[Cursor, str | None], Awaitable[FeedPage]],
         end: Callable[[], Awaitable[Cursor]],
+        tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._page = page
         self._end = end
+        self._tuning = tuning
         self._wake = asyncio.Event()
         self._ready = asyncio.Event()
         self._bells: defaultdict[SessionName | None, set[asyncio.Event]] = defaultdict(set)
@@ -223,7 +224,7 @@ class Hub:
         if tail.add(event):
             self._tails.move_to_end(session)
             self._tails_bytes += tail.size - before
-            while self._tails_bytes > TAILS_BYTES:
+            while self._tails_bytes > self._tuning.tails_bytes:
                 self._tails_bytes -= self._tails.popitem(last=False)[1].size
             for bell in bells:
                 bell.set()

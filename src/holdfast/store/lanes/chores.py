@@ -3,8 +3,11 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Protocol, TypeVar
 
 from holdfast.store.engine import Tx
+from holdfast.store.tuning import StoreTuning
 
 Chore = Callable[[Tx], bool]
 """One step of work, in a transaction of its own; True if there is more to do.
@@ -12,9 +15,19 @@ Chore = Callable[[Tx], bool]
 A step may be left out, interrupted or run again. One that changed nothing is taken to have no more to do.
 """
 
+Work = TypeVar("Work", bound=Callable[..., bool])
+
 MAKES_ROOM = "makes_room"
 
 log = logging.getLogger("holdfast.store")
+
+
+class ChoreStep(Protocol):
+    """A chore that has yet to be told how much to do at once."""
+
+    def __call__(self, tx: Tx, tuning: StoreTuning) -> bool:
+        """Make one step; True if there is more to do."""
+        ...
 
 
 class Chores:
@@ -48,7 +61,12 @@ class Chores:
             log.warning("a chore of the store (%s) failed and is tried again later: %s", name, text)
 
 
-def makes_room(chore: Chore) -> Chore:
+def makes_room(work: Work) -> Work:
     """Mark a chore that makes room, such as a purge: it goes on when room is short and others must wait."""
-    vars(chore)[MAKES_ROOM] = True
-    return chore
+    vars(work)[MAKES_ROOM] = True
+    return work
+
+
+def chore_of(step: ChoreStep, tuning: StoreTuning) -> Chore:
+    """The step as a chore of a store with this tuning; its name and its mark stay."""
+    return update_wrapper(partial(step, tuning=tuning), step)

@@ -7,7 +7,7 @@ since; if not, the loop's thread sleeps, a millisecond at a time and at most 20,
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 LOOK_SECONDS = 0.010
@@ -29,8 +29,9 @@ class Progress(Protocol):
 class GiveWay:
     """Watches over the lanes of one store."""
 
-    def __init__(self, lanes: Sequence[Progress]) -> None:
+    def __init__(self, lanes: Sequence[Progress], sleep: Callable[[float], None] = time.sleep) -> None:
         self._lanes = lanes
+        self._sleep = sleep
         self._watching: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -51,7 +52,7 @@ class GiveWay:
         naps = 0
         while self._commits() == commits_before and naps < MOST_NAPS:
             naps += 1
-            time.sleep(NAP_SECONDS)
+            self._sleep(NAP_SECONDS)
         self._watching[loop] = loop.call_later(LOOK_SECONDS, self._look, loop, self._commits())
 
     def _commits(self) -> int:

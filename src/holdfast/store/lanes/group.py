@@ -15,8 +15,7 @@ from typing import Any
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreFailed, StoreInUse
 from holdfast.store.engine import Damage, RecordedEvent, Tx, Writer
 from holdfast.store.lanes.lane_counts import LaneCounts
-
-MAX_SECONDS = 0.010
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 log = logging.getLogger("holdfast.store")
 
@@ -75,8 +74,9 @@ class _Spoiled(Exception):
 class Groups:
     """Commits groups through one writer, and knows why the store can acknowledge nothing more."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self.writer = writer
+        self._tuning = tuning
         self.counts = LaneCounts()
         self.commits = 0
         self.failure: HoldfastError | None = None
@@ -95,7 +95,7 @@ class Groups:
         committing = False
         done = 0
         # Time at work, not time that passed: a lane that waits for the interpreter lock must not commit crumbs.
-        deadline = time.thread_time() + MAX_SECONDS
+        deadline = time.thread_time() + self._tuning.group_seconds
         try:
             tx = writer.begin(locks, cautious=cautious, makes_room=batch[0].makes_room)
             if len(batch) == 1:

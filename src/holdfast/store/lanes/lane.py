@@ -24,13 +24,11 @@ from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, QueuedWrite
 from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.write_retries import WriteRetries
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 MAX_WRITES = 256
 MAX_WEIGHT = 2_000
 MAX_QUEUED = 10_000
-IDLE_SECONDS = 0.1
-BUSY_CHORE_SECONDS = 2.0
-LOOK_SECONDS = 5.0
 SLOW_COMMIT_SECONDS = 0.001
 MAX_GATHER_SECONDS = 0.005
 LONG_GROUP_SECONDS = 0.020
@@ -47,12 +45,14 @@ class Lane:
         writer: Writer,
         published: Callable[[list[RecordedEvent]], None],
         chores: Sequence[Chore] = (),
+        tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         self.waiting = 0
         self._writer = writer
-        self._groups = Groups(writer)
+        self._groups = Groups(writer, tuning)
         self._retries = WriteRetries(self._groups, self._settle, lambda: self._closing)
         self._published = published
+        self._tuning = tuning
         self._chores = Chores(chores)
         self._queue: SimpleQueue[QueuedWrite | None] = SimpleQueue()
         self._closing = False
@@ -167,14 +167,14 @@ class Lane:
 
     def _wait(self) -> QueuedWrite | None:
         """The next write, or the end; chores and house-keeping once nobody has come for a while, and now and then."""
-        seconds = IDLE_SECONDS
+        seconds = self._tuning.idle_seconds
         while True:
             try:
                 return self._queue.get(timeout=seconds)
             except Empty:
                 self._do_chores()
                 self._rest(idle=True)
-                seconds = LOOK_SECONDS
+                seconds = self._tuning.look_seconds
 
     def _do_chores(self) -> None:
         """A step of each chore in turn, until none has more to do or somebody comes."""
@@ -188,7 +188,7 @@ class Lane:
         now = time.monotonic()
         if now < self._next_chore or self.failure is not None:
             return
-        self._next_chore = now + BUSY_CHORE_SECONDS
+        self._next_chore = now + self._tuning.busy_chore_seconds
         self._chores.look()
         chore = self._chores.next()
         if chore is not None:

@@ -2,7 +2,8 @@
 
 A thread takes reads of its own length first, and shorter ones when it has none of those: so short reads never wait
 for long ones, nor are long ones put off for ever. Whose turn it is among them, `shares` says. A read whose caller has
-gone is not begun, and one that runs is ended.
+gone is not begun, and one that runs is ended. Of threads that are alike, one that has read before, and so has its
+connection, comes before one that has not: reads of a length that never come together need no second connection.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Any
 from holdfast.core.errors import Closing
 from holdfast.store.engine import Engine, Reader, Tx
 from holdfast.store.lanes.shares import QueuedRead, ReadLength, Shares, current_caller
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 THREADS = (ReadLength.LOOK, ReadLength.PAGE, ReadLength.LONG, ReadLength.LONG, ReadLength.LONG)
 """The longest reads that each thread does."""
@@ -26,12 +28,14 @@ class Worker:
         self.length = length
         self.reader = reader
         self.woken: SimpleQueue[None] = SimpleQueue()
+        self.has_read = False
         self._read: QueuedRead | None = None
         self._changing = threading.Lock()
 
     def snapshot(self, read: QueuedRead) -> Any:
         """The read's result; from here on it can be ended, and from the end on it cannot."""
         self._read = read
+        self.has_read = True
         try:
             return self.reader.snapshot(read.run, lambda: read.gone)
         finally:
@@ -48,9 +52,9 @@ class Worker:
 class Readers:
     """Runs reads, each on the first thread that may."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._lock = threading.Lock()
-        self._shares = [Shares(sum(most >= length for most in THREADS)) for length in ReadLength]
+        self._shares = [Shares(sum(most >= length for most in THREADS), tuning) for length in ReadLength]
         self._running: dict[QueuedRead, Worker] = {}
         self._idle: list[Worker] = []
         self._closed = False
@@ -112,7 +116,7 @@ class Readers:
                 error = worker.reader.explain(failure)
             except Exception as failure:
                 error = failure
-            self._done(read)
+            self._done(read, worker)
             try:
                 read.future.get_loop().call_soon_threadsafe(_answer, read.future, result, error)
             except RuntimeError:
@@ -129,25 +133,31 @@ class Readers:
                     read = self._shares[length].take()
                     if read is not None:
                         self._running[read] = worker
+                        if worker in self._idle:
+                            self._idle.remove(worker)
                         return read
                 if self._closed:
                     return None
-                self._idle.append(worker)
+                if worker not in self._idle:
+                    self._idle.append(worker)
             worker.woken.get()
 
-    def _done(self, read: QueuedRead) -> None:
+    def _done(self, read: QueuedRead, worker: Worker) -> None:
+        """The thread is free before anybody is answered: whoever asks again at once finds it so."""
         with self._lock:
             del self._running[read]
             self._shares[read.length].done(read)
+            self._idle.append(worker)
             for length, shares in zip(ReadLength, self._shares, strict=True):
                 if shares.waiting:  # another of the same tenant may run now
                     self._wake(length)
 
     def _wake(self, length: ReadLength) -> None:
-        """Have a thread look for a read of this length, the one that can do the least else."""
+        """Have a thread look for a read of this length, the one that can do the least else; of several such, one that
+        has read before."""
         suitable = [worker for worker in self._idle if worker.length >= length]
         if suitable:
-            worker = min(suitable, key=lambda each: each.length)
+            worker = min(suitable, key=lambda each: (each.length, not each.has_read))
             self._idle.remove(worker)
             worker.woken.put(None)
 

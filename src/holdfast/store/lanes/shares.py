@@ -20,11 +20,7 @@ from typing import Any
 
 from holdfast.core.errors import Busy
 from holdfast.store.engine import Tx
-
-MOST_OF_A_CALLER = 256
-"""Reads of one caller that wait or run."""
-MOST_OF_A_TENANT = 1_024
-MOST = 10_000
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 _CALLER: ContextVar[str | None] = ContextVar("holdfast.caller", default=None)
 
@@ -74,8 +70,9 @@ Names = tuple[str | None, str | None]
 class Shares:
     """The reads of one length that wait, and how many of whose are running on its `threads`."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self.waiting = 0
+        self._tuning = tuning
         self._most_of_a_tenant = max(1, threads - 1)
         self._most_of_a_caller = max(1, threads - 2)
         self._queues: OrderedDict[str | None, OrderedDict[str | None, deque[QueuedRead]]] = OrderedDict()
@@ -86,13 +83,13 @@ class Shares:
 
     def add(self, read: QueuedRead) -> None:
         """Have it wait for its turn; Busy if there are too many already."""
-        names = (read.tenant, read.caller)
-        if self.waiting >= MOST:
+        names, bounds = (read.tenant, read.caller), self._tuning
+        if self.waiting >= bounds.most_reads:
             raise Busy(f"{self.waiting} reads are waiting already", retry_after=1)
         if read.caller is not None:
-            if self._here[names] >= MOST_OF_A_CALLER:
+            if self._here[names] >= bounds.most_reads_of_a_caller:
                 raise Busy(f"{self._here[names]} reads of the same caller are waiting already", retry_after=1)
-            if self._of_tenants[read.tenant] >= MOST_OF_A_TENANT:
+            if self._of_tenants[read.tenant] >= bounds.most_reads_of_a_tenant:
                 raise Busy(f"{self._of_tenants[read.tenant]} reads of the tenant are waiting already", retry_after=1)
         self.waiting += 1
         self._here[names] += 1

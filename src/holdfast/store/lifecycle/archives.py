@@ -13,11 +13,11 @@ from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.lanes.chores import makes_room
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.arrivals import Progress
-from holdfast.store.log.reading import STRETCH_BYTES, checked, count_within
+from holdfast.store.log.log_reader import STRETCH_BYTES, checked, count_within
 from holdfast.store.part import Part
-from holdfast.store.text.indexing import ask_scrub
-
-PAGE = 1_000
+from holdfast.store.tasks import task_texts
+from holdfast.store.text.word_index import ask_scrub
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 COLUMNS = """
     session_no, session_id, deleted_at, purged_at, reason, last_seq, last_hash, size_bytes"""
@@ -36,13 +36,15 @@ INSERT_ARCHIVE = """
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL)"""
 EVENTS = """
     SELECT e.seq, e.event_id, e.type, e.payload, e.created_at, e.hash, e.parent_id, e.idempotency_key, e.erased
-    FROM archived_events e WHERE e.session_no = ?1 AND e.seq > ?2 ORDER BY e.seq LIMIT ?3"""
+    FROM archived_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq <= ?3 ORDER BY e.seq"""
 ON_THEIR_WAY = """
     SELECT e.seq, e.event_id, i.type, e.payload, e.created_at, e.hash, i.parent_id, i.idempotency_key, e.erased
     FROM transcript_events e
     JOIN transcript_event_identities i ON i.event_id = e.event_id AND i.session_no = e.session_no
-    WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq <= ?4 ORDER BY e.seq LIMIT ?3"""
-NEXT_SIZES = "SELECT length(payload) FROM {} WHERE session_no = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+    WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq <= ?3 ORDER BY e.seq"""
+NEXT_SIZES = (
+    "SELECT seq, length(payload) FROM {} WHERE session_no = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4"
+)
 SIZES = "SELECT seq, length(payload) FROM archived_events WHERE session_no = ?1 ORDER BY seq LIMIT ?2"
 PURGING = """
     UPDATE archives SET purged_at = ?2, document = ?3, state = 'purging' WHERE session_no = ?1 AND state = 'kept'"""
@@ -50,6 +52,8 @@ PURGED = "UPDATE archives SET state = 'purged' WHERE session_no = ?1"
 UNFINISHED = "SELECT session_no FROM archives WHERE state = 'purging' LIMIT 1"
 DROP_EVENTS = "DELETE FROM archived_events WHERE session_no = ?1 AND seq <= ?2"
 DROP_USES = "DELETE FROM attachment_uses WHERE session_no = ?1"
+DROP_ARCHIVE = "DELETE FROM archives WHERE session_no = ?1"
+RETURNING = "SELECT 1 FROM returns WHERE session_no = ?1"
 LEFT = "SELECT count(*) FROM transcript_events WHERE session_no = ?1 AND seq <= ?2"
 
 
@@ -126,10 +130,16 @@ class Archives(Part):
         now = self.clock.now()
 
         def begin(tx: Tx) -> DeletedSession:
-            if tx.one(LEFT, archived.session_no, archived.events) != (0,):
+            there = get_archive(tx, self.tenant, session_id)
+            if there is None:
+                raise NotFound(f"session {session_id!r} was undeleted meanwhile", session_id=session_id)
+            if tx.one(RETURNING, there.session_no) is not None:
+                raise InvalidInput(f"session {session_id!r} is being undeleted", hint="try again soon")
+            if tx.one(LEFT, there.session_no, there.events) != (0,):
                 raise InvalidInput(f"session {session_id!r} is still on its way to the archive", hint="try again soon")
             tx.run(PURGING, archived.session_no, now, b"{}")
             tx.run(DROP_USES, archived.session_no)
+            task_texts.drop_of_session(tx, archived.session_no)
             ask_scrub(tx, self.engine.text, "event_text")
             marked = get_archive(tx, self.tenant, session_id)
             assert marked is not None
@@ -138,27 +148,31 @@ class Archives(Part):
         purged = await self.write(session_id, begin, makes_room=True)
         with suppress(HoldfastError):
             while left := await self.write(
-                session_id, lambda tx: purge(tx, archived.session_no), arrivals.STEP_EVENTS, makes_room=True
+                session_id,
+                lambda tx: purge(tx, archived.session_no, self.tuning),
+                self.tuning.step_events,
+                makes_room=True,
             ):
                 if progress is not None:
                     progress(left, archived.events)
         return purged
 
     def _page(self, tx: Tx, archived: DeletedSession, after: int) -> Sequence[Row]:
-        wanted = min(PAGE, archived.events - after)
+        """The next events, of which some may be on their way to the archive, or on their way back."""
+        wanted = min(self.tuning.archive_page, archived.events - after)
+        number, last = archived.session_no, after + wanted
         if archived.size_bytes > STRETCH_BYTES:
-            place = (archived.session_no, after)
-            sizes = tx.all(NEXT_SIZES.format("archived_events"), *place, wanted)
-            sizes += tx.all(NEXT_SIZES.format("transcript_events"), *place, wanted - len(sizes))
-            wanted = count_within((size for (size,) in sizes), STRETCH_BYTES) or wanted
-        rows = tx.all(EVENTS, archived.session_no, after, wanted)
-        if len(rows) < wanted:
-            seen = rows[-1][0] if rows else after
-            rows += tx.all(ON_THEIR_WAY, archived.session_no, seen, wanted - len(rows), archived.events)
-        expected = list(range(after + 1, after + wanted + 1))
-        if [row[0] for row in rows] != expected:
+            tables = (NEXT_SIZES.format(table) for table in ("archived_events", "transcript_events"))
+            sizes = sorted(row for table in tables for row in tx.all(table, number, after, last, wanted))
+            last = after + (count_within((size for _, size in sizes), STRETCH_BYTES) or wanted)
+        rows = tx.all(EVENTS, number, after, last)
+        if len(rows) < last - after:
+            rows = sorted(rows + tx.all(ON_THEIR_WAY, number, after, last), key=lambda row: int(row[0]))
+        if [row[0] for row in rows] != list(range(after + 1, last + 1)):
             now = get_archive(tx, self.tenant, archived.session_id)
-            if now is not None and now.purged_at is not None:
+            if now is None or now.deleted_at != archived.deleted_at:
+                raise NotFound(f"session {archived.session_id!r} was undeleted meanwhile")
+            if now.purged_at is not None:
                 raise NotFound(f"the archive of session {archived.session_id!r} was purged meanwhile")
             raise Corrupt(f"the archive of session {archived.session_id!r} has a gap after {after}", seq=after + 1)
         return rows
@@ -171,23 +185,23 @@ def get_archive(tx: Tx, tenant: str, session_id: str) -> DeletedSession | None:
 
 
 @makes_room
-def purge_step(tx: Tx) -> bool:
+def purge_step(tx: Tx, tuning: StoreTuning = DEFAULT_TUNING) -> bool:
     """A chore: go on with a purge that was interrupted; True if there is more to do."""
     row = tx.one(UNFINISHED)
     if row is None or not tx.try_lock("purge"):
         return False
-    purge(tx, row[0])
+    purge(tx, row[0], tuning)
     return True
 
 
-def purge(tx: Tx, session_no: int) -> int:
+def purge(tx: Tx, session_no: int, tuning: StoreTuning) -> int:
     """Remove one step's worth of a purged archive's events; the last seq removed, 0 once nothing is left."""
-    rows = tx.all(SIZES, session_no, arrivals.STEP_EVENTS)
+    rows = tx.all(SIZES, session_no, tuning.step_events)
     if not rows:
         tx.run(PURGED, session_no)
         tx.leave_no_trace()
         return 0
-    last = arrivals.last_of([(row[0], row[1]) for row in rows])
+    last = arrivals.last_of([(row[0], row[1]) for row in rows], tuning)
     tx.run(DROP_EVENTS, session_no, last)
     return last
 

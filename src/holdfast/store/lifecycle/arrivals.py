@@ -7,7 +7,7 @@ stops the session is undone in steps as well. So an interrupted fork or import l
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from holdfast.core import HoldfastError
@@ -15,15 +15,12 @@ from holdfast.core.chain import GENESIS
 from holdfast.core.errors import Conflict, SessionArriving
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.chores import makes_room
+from holdfast.store.log.log_reader import absent
 from holdfast.store.log.projection import DEFAULT_AGENT
-from holdfast.store.log.reading import absent
 from holdfast.store.log.rows import clear_rows
 from holdfast.store.part import Workers, session_lock
-from holdfast.store.text.indexing import forget_events
-
-STEP_EVENTS = 250
-STEP_BYTES = 2 * 1024 * 1024
-PATIENCE_MS = 10_000
+from holdfast.store.text.word_index import forget_events
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 FIND = "SELECT session_no, life FROM sessions WHERE tenant = ?1 AND session_id = ?2"
 LIFE = "SELECT life FROM sessions WHERE session_no = ?1"
@@ -63,7 +60,15 @@ class Arrival:
     holder: str
 
 
-def begin(tx: Tx, tenant: str, session_id: str, holder: str, created_at: int, copied_seq: int) -> Arrival:
+def begin(
+    tx: Tx,
+    tenant: str,
+    session_id: str,
+    holder: str,
+    created_at: int,
+    copied_seq: int,
+    tuning: StoreTuning = DEFAULT_TUNING,
+) -> Arrival:
     """Take the id for a session that is to arrive; Conflict if it is taken, SessionGone if it was deleted."""
     row = tx.one(FIND, tenant, session_id)
     if row is not None:
@@ -76,35 +81,55 @@ def begin(tx: Tx, tenant: str, session_id: str, holder: str, created_at: int, co
     tx.run(INSERT_SESSION, tenant, session_id, DEFAULT_AGENT, created_at, GENESIS, b"{}", copied_seq)
     made = tx.one(FIND, tenant, session_id)
     assert made is not None
-    tx.run(INSERT_ARRIVAL, made[0], holder, tx.now() + PATIENCE_MS)
+    tx.run(INSERT_ARRIVAL, made[0], holder, tx.now() + tuning.arrival_ms)
     return Arrival(made[0], session_id, holder)
 
 
-def hold_on(tx: Tx, arrival: Arrival) -> None:
+def hold_on(tx: Tx, arrival: Arrival, tuning: StoreTuning = DEFAULT_TUNING) -> None:
     """Say that the session is still on its way; SessionArriving if it was given up meanwhile."""
     row = tx.one(ARRIVAL, arrival.session_no)
     if row is None or row[0] != arrival.holder:
         raise SessionArriving(f"the arrival of session {arrival.session_id!r} was given up: it took too long a pause")
-    tx.run(EXTEND, arrival.session_no, tx.now() + PATIENCE_MS)
+    tx.run(EXTEND, arrival.session_no, tx.now() + tuning.arrival_ms)
 
 
 @contextlib.asynccontextmanager
-async def holding(workers: Workers, arrival: Arrival, tenant: str) -> AsyncIterator[None]:
+async def holding(workers: Workers, arrival: Arrival, tenant: str, tuning: StoreTuning) -> AsyncIterator[None]:
     """Say again and again that the session is on its way, however long a step takes; if it fails, undo it."""
-    lock = (session_lock(tenant, arrival.session_id),)
+    lock = session_lock(tenant, arrival.session_id)
+    async with saying_so(
+        workers,
+        lock,
+        lambda tx: hold_on(tx, arrival, tuning),
+        lambda: give_up(workers, arrival, tenant, tuning),
+        tuning,
+    ):
+        yield
 
-    async def hold() -> None:
+
+@contextlib.asynccontextmanager
+async def saying_so(
+    workers: Workers,
+    lock: str,
+    say: Callable[[Tx], None],
+    give_up: Callable[[], Awaitable[None]],
+    tuning: StoreTuning,
+) -> AsyncIterator[None]:
+    """Say again and again, by a write under a lock, that somebody is at it; if what is done meanwhile fails, give
+    up."""
+
+    async def go_on() -> None:
         while True:
-            await asyncio.sleep(PATIENCE_MS / 3_000)
+            await asyncio.sleep(tuning.arrival_ms / 3_000)
             with contextlib.suppress(HoldfastError):  # the next step finds out what it means
-                await workers.write(lambda tx: hold_on(tx, arrival), lock)
+                await workers.write(say, (lock,))
 
-    held = asyncio.create_task(hold())
+    held = asyncio.create_task(go_on())
     try:
         yield
     except BaseException:
         held.cancel()
-        await give_up(workers, arrival, tenant)
+        await give_up()
         raise
     finally:
         held.cancel()
@@ -121,17 +146,19 @@ def is_shown(tx: Tx, arrival: Arrival) -> bool:
     return tx.one(LIFE, arrival.session_no) == ("live",)
 
 
-async def give_up(workers: Workers, arrival: Arrival, tenant: str) -> None:
+async def give_up(workers: Workers, arrival: Arrival, tenant: str, tuning: StoreTuning) -> None:
     """Undo the session now, as far as the store lets us; the rest is a chore."""
     lock = (session_lock(tenant, arrival.session_id),)
     with contextlib.suppress(HoldfastError):
         await workers.write(lambda tx: tx.run(EXPIRE, arrival.session_no, arrival.holder), lock, makes_room=True)
-        while await workers.write(lambda tx: undo(tx, arrival.session_no), lock, STEP_EVENTS, makes_room=True):
+        while await workers.write(
+            lambda tx: undo(tx, arrival.session_no, tuning), lock, tuning.step_events, makes_room=True
+        ):
             pass
 
 
 @makes_room
-def undo_step(tx: Tx) -> bool:
+def undo_step(tx: Tx, tuning: StoreTuning = DEFAULT_TUNING) -> bool:
     """A chore: take back a part of an arrival that nobody brings any more; True if there is more to do."""
     now = tx.now()
     row = tx.one(EXPIRED, now)
@@ -141,11 +168,11 @@ def undo_step(tx: Tx) -> bool:
     if not tx.try_lock(session_lock(tenant, session_id)):
         return False
     if tx.one(STILL_EXPIRED, session_no, now) is not None:
-        undo(tx, session_no)
+        undo(tx, session_no, tuning)
     return True
 
 
-def undo(tx: Tx, session_no: int) -> bool:
+def undo(tx: Tx, session_no: int, tuning: StoreTuning) -> bool:
     """Take back one step of an arriving session; False once nothing of it is left.
 
     Whoever brings it no longer can: nothing may be added to what is being taken back.
@@ -153,7 +180,7 @@ def undo(tx: Tx, session_no: int) -> bool:
     if tx.one(ARRIVAL, session_no) is None:
         return False
     tx.run(DISOWN, session_no)
-    span = first_span(tx, session_no)
+    span = first_span(tx, session_no, tuning)
     if span is not None:
         forget_events(tx, session_no, *span)
         drop_events(tx, session_no, *span)
@@ -165,20 +192,22 @@ def undo(tx: Tx, session_no: int) -> bool:
     return False
 
 
-def first_span(tx: Tx, session_no: int, *, up_to: int | None = None, most: int | None = None) -> tuple[int, int] | None:
+def first_span(
+    tx: Tx, session_no: int, tuning: StoreTuning, *, up_to: int | None = None, most: int | None = None
+) -> tuple[int, int] | None:
     """The first and last seq of a step's worth of the session's lowest events, or None."""
-    rows = tx.all(FIRST_EVENTS, session_no, min(most or STEP_EVENTS, STEP_EVENTS))
+    rows = tx.all(FIRST_EVENTS, session_no, min(most or tuning.step_events, tuning.step_events))
     rows = [row for row in rows if up_to is None or row[0] <= up_to]
-    return (rows[0][0], last_of(rows)) if rows else None
+    return (rows[0][0], last_of(rows, tuning)) if rows else None
 
 
-def last_of(rows: list[tuple[int, int]]) -> int:
+def last_of(rows: list[tuple[int, int]], tuning: StoreTuning) -> int:
     """The last seq of (seq, size) rows that fit one step together."""
     size = 0
     last = rows[0][0]
     for seq, length in rows:
         size += length
-        if size > STEP_BYTES and seq != rows[0][0]:
+        if size > tuning.step_bytes and seq != rows[0][0]:
             break
         last = seq
     return last
@@ -193,7 +222,7 @@ def drop_events(tx: Tx, session_no: int, first: int, last: int) -> None:
 
 async def declare_all_dead(workers: Workers) -> None:
     """Give up every arrival: for a process that knows it is the store's only one."""
-    await workers.write(lambda tx: tx.run(EXPIRE_ALL), ())
+    await workers.write(lambda tx: tx.run(EXPIRE_ALL), (), makes_room=True)
 
 
 Progress = Callable[[int, int], None]

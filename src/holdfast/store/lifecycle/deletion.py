@@ -3,7 +3,8 @@
 One transaction ends the session: its last event says so, its id answers SessionGone from then on, its keys are free,
 and the archive has its head. Its events then move to the archive in steps, each in exactly one place at any moment. The
 session is deleted by then, so trouble with the move is nobody's failure: what is left of it is a chore.
-The event that says that it was deleted stays where it is, for the feeds.
+The event that says that it was deleted stays where it is, for the feeds. What neither the log nor another row would
+tell again is kept with the archive, for whoever undeletes it; but not credentials, which go.
 """
 
 from contextlib import suppress
@@ -18,13 +19,14 @@ from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.archives import INSERT_ARCHIVE, DeletedSession, get_archive
 from holdfast.store.lifecycle.arrivals import Progress
 from holdfast.store.log.append import append
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.log.rows import clear_rows, get_facts
 from holdfast.store.part import Part, session_lock
-from holdfast.store.sessions.keys import routes_to, unroute
+from holdfast.store.sessions.keys import entries_to, routes_to, unroute
 from holdfast.store.sessions.sessions import get
-from holdfast.store.tasks import outbox, push_configs, task_texts
-from holdfast.store.text.indexing import forget_events
+from holdfast.store.tasks import leases, outbox, push_configs
+from holdfast.store.text.word_index import forget_events
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 MOVE_EVENTS = 100
 """A step's events: each is written once and removed three times, so there are fewer than in other steps."""
@@ -88,15 +90,20 @@ class Deletion(Part):
                 "updatedAt": session.updated_at,
                 "routes": [[route.key, route.started_at, route.ended_at] for route in routes_to(tx, head.session_no)],
                 **facts.document,
+                "kept": {
+                    "keys": dict(entries_to(tx, head.session_no)),
+                    "fence": leases.fence_of(tx, head.session_no),
+                    "pushConfigs": push_configs.count_of_session(tx, head.session_no),
+                },
             }
-            append(tx, self.tenant, session_id, [event])
+            if append(tx, self.tenant, session_id, [event]).replayed:
+                raise Conflict(f"session {session_id!r} was deleted, and undeleted meanwhile", session_id=session_id)
             row = (head.session_no, self.tenant, session_id, event.created_at, reason, head.seq, head.hash)
             tx.run(INSERT_ARCHIVE, *row, session.size_bytes, strict_json.dump(document))
             unroute(tx, head.session_no, event.created_at)
             tx.run(DROP_LEASE, head.session_no)
             push_configs.drop_of_session(tx, head.session_no)
             outbox.drop_of_session(tx, head.session_no)
-            task_texts.drop_of_session(tx, head.session_no)
             tx.run(LEAVE, head.session_no)
             made = get_archive(tx, self.tenant, session_id)
             assert made is not None
@@ -112,8 +119,8 @@ class Deletion(Part):
         while left:
             left = await self.write(
                 archived.session_id,
-                lambda tx: move(tx, archived.session_no),
-                arrivals.STEP_EVENTS,
+                lambda tx: move(tx, archived.session_no, self.tuning),
+                self.tuning.step_events,
                 makes_room=True,
             )
             if progress is not None:
@@ -126,21 +133,21 @@ def _is_leased(tx: Tx, session_no: int) -> bool:
 
 
 @makes_room
-def move_step(tx: Tx) -> bool:
+def move_step(tx: Tx, tuning: StoreTuning = DEFAULT_TUNING) -> bool:
     """A chore: move a part of a deleted session to the archive; True if there is more to do."""
     row = tx.one(LEAVING)
     if row is None or not tx.try_lock(session_lock(row[1], row[2])):
         return False
-    move(tx, row[0])
+    move(tx, row[0], tuning)
     return True
 
 
-def move(tx: Tx, session_no: int) -> int:
+def move(tx: Tx, session_no: int, tuning: StoreTuning) -> int:
     """Move one step's worth of events to the archive; how many are left."""
     life, last_seq = tx.one(MOTION, session_no) or ("gone", 0)
     if life != "leaving":
         return 0
-    span = arrivals.first_span(tx, session_no, up_to=last_seq, most=MOVE_EVENTS)
+    span = arrivals.first_span(tx, session_no, tuning, up_to=last_seq, most=MOVE_EVENTS)
     if span is not None:
         tx.run(ARCHIVE_EVENTS, session_no, *span)
         forget_events(tx, session_no, *span)

@@ -19,19 +19,20 @@ from holdfast.core.errors import InvalidInput, LegalHold, SessionGone
 from holdfast.core.event_bodies import EventsErased
 from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Tx
+from holdfast.store.lifecycle import returns
 from holdfast.store.log.append import append
 from holdfast.store.log.derive import derive
 from holdfast.store.log.log_check import erasure_in
-from holdfast.store.log.prepare import Prepared, with_body
+from holdfast.store.log.log_reader import END, Head, existing_head, read
+from holdfast.store.log.prepare import PreparedEvent, with_body
 from holdfast.store.log.projection import FOLDS, Projection
-from holdfast.store.log.reading import END, Head, existing_head, read
 from holdfast.store.log.rows import GET_SIZE, PUT_SIZE, clear_rows, get_facts, put_tasks, write_rows
 from holdfast.store.part import Part
 from holdfast.store.sessions.checkpoints import check_seq
 from holdfast.store.sessions.state_points import drop as drop_points
 from holdfast.store.sessions.state_points import first_patch
 from holdfast.store.tasks import task_texts
-from holdfast.store.text.indexing import forget_event
+from holdfast.store.text.word_index import forget_event
 
 MAX_SEQS = 500
 STEP_POINTS = 4
@@ -43,7 +44,7 @@ ERASE_ARCHIVED = """
     UPDATE archived_events SET payload = ?3, erased = ?4 WHERE session_no = ?1 AND seq = ?2 AND erased IS NULL"""
 DOCUMENT = "SELECT document FROM archives WHERE session_no = ?1"
 PUT_DOCUMENT = "UPDATE archives SET document = ?2 WHERE session_no = ?1"
-OURS = ("agent", "userId", "status", "createdAt", "updatedAt", "routes")
+OURS = ("agent", "userId", "status", "createdAt", "updatedAt", "routes", "kept")
 CREATORS = ("agent", "userId")
 COPIES = """
     SELECT s.session_id, s.session_no, s.life, s.held
@@ -148,7 +149,7 @@ class Erasure(Part):
             done = await self.write(session_id, write, len(seqs), makes_room=True)
 
     def _erase_now(
-        self, tx: Tx, session_id: str, body: EventsErased, event: Prepared, head: Head, derived: Projection
+        self, tx: Tx, session_id: str, body: EventsErased, event: PreparedEvent, head: Head, derived: Projection
     ) -> bool:
         """Erase in one write; False if another erasure came between, so that what was derived knows too much."""
         now = existing_head(tx, self.tenant, session_id)
@@ -184,18 +185,26 @@ class Erasure(Part):
                 pass
 
     async def _erase_archived(self, session_id: str, session_no: int, places: list[_Target]) -> None:
-        """Erase in an archive, on the way there, and in what the archive says of the session beside its log."""
+        """Erase in an archive, on the way there, and in what the archive says of the session beside its log.
+
+        A session that was undeleted since is a copy like any other, found by the next look. One that is being undeleted
+        is not: its rows were perhaps derived from what is erased now.
+        """
 
         def write(tx: Tx) -> None:
+            about = tx.one(DOCUMENT, session_no)
+            if about is None:
+                return
+            returns.undo(tx, session_no)
+            task_texts.drop_of_session(tx, session_no)
             rows = [(session_no, place.seq, b"", place.digest) for place in places]
             tx.run_many(ERASE_ARCHIVED, rows)
             tx.run_many(ERASE, rows)
             for place in places:
                 forget_event(tx, self.engine.text, session_no, place.seq)
             _drop_points_after(tx, session_no, places)
-            about = tx.one(DOCUMENT, session_no)
             kinds = {place.type for place in places}
-            if about is not None and kinds & FOLDS.keys():
+            if kinds & FOLDS.keys():
                 drop = CREATORS if types.SESSION_CREATED in kinds else ()
                 document = strict_json.parse(about[0])
                 kept = {name: document[name] for name in OURS if name in document and name not in drop}
@@ -222,7 +231,7 @@ class Erasure(Part):
         return _Copies(dict(live), dict(archived), sorted(held))
 
 
-def _saying_again(event: Prepared, body: EventsErased, chosen: list[Event]) -> Prepared:
+def _saying_again(event: PreparedEvent, body: EventsErased, chosen: list[Event]) -> PreparedEvent:
     """The event that says what was erased; also what those said that are erased now, for nobody else says it then."""
     erasures = [erasure_in(each) for each in chosen if each.type == types.EVENTS_ERASED and each.erased is None]
     said = [each.seqs + (each.said_again or []) for each in erasures if each is not None]

@@ -16,8 +16,8 @@ from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.arrivals import Arrival, Progress
 from holdfast.store.log.append import append
 from holdfast.store.log.derive import derive
+from holdfast.store.log.log_reader import Head, erased_since, existing_head, read
 from holdfast.store.log.projection import Projection, forked
-from holdfast.store.log.reading import Head, erased_since, existing_head, read
 from holdfast.store.log.rows import write_rows
 from holdfast.store.part import Part, key_lock
 from holdfast.store.sessions.checkpoints import Checkpoints, check_seq
@@ -94,7 +94,7 @@ class Forks(Part):
         return await self._fork(session_id, seq, new_session_id, None, progress, take_place=True)
 
     async def _checkpoint_seq(self, session_id: str, checkpoint_id: str) -> int:
-        checkpoints = Checkpoints(self.tenant, self.workers, self.clock, self.ids)
+        checkpoints = Checkpoints(self.tenant, self.workers, self.clock, self.ids, self.tuning)
         return (await checkpoints.get(session_id, checkpoint_id)).seq
 
     async def _fork(
@@ -125,9 +125,9 @@ class Forks(Part):
         plan = ForkPlan(session_id, head.seq if at is None else check_seq(at, head), chosen, key, take_place)
         now, holder = self.clock.now(), self.ids()
         arrival = await self.write(
-            chosen, lambda tx: arrivals.begin(tx, self.tenant, chosen, holder, now, copied_seq=plan.seq)
+            chosen, lambda tx: arrivals.begin(tx, self.tenant, chosen, holder, now, plan.seq, self.tuning)
         )
-        async with arrivals.holding(self.workers, arrival, self.tenant):
+        async with arrivals.holding(self.workers, arrival, self.tenant, self.tuning):
             await self._copy(plan, head, arrival, progress)
             target = await self._arrived(plan, head, arrival)
             derived = await derive(self.workers, target)
@@ -137,15 +137,15 @@ class Forks(Part):
         done = 0
 
         def step(tx: Tx) -> int:
-            arrivals.hold_on(tx, arrival)
+            arrivals.hold_on(tx, arrival, self.tuning)
             arrived = tx.one(ARRIVED, arrival.session_no) if tx.rerun else None
             if arrived is not None and arrived[0] > done:
                 return int(arrived[0])
-            rows = tx.all(SIZES, source.session_no, done, plan.seq, arrivals.STEP_EVENTS)
+            rows = tx.all(SIZES, source.session_no, done, plan.seq, self.tuning.step_events)
             if not rows or rows[0][0] != done + 1:
                 existing_head(tx, self.tenant, plan.source)
                 raise Corrupt(f"event {done + 1} is missing", seq=done + 1)
-            last = arrivals.last_of([(row[0], row[1]) for row in rows])
+            last = arrivals.last_of([(row[0], row[1]) for row in rows], self.tuning)
             span = (arrival.session_no, source.session_no, done + 1, last)
             tx.run(COPY_EVENTS, *span)
             tx.run(COPY_IDENTITIES, *span)
@@ -153,7 +153,7 @@ class Forks(Part):
             return last
 
         while done < plan.seq:
-            done = await self.write(arrival.session_id, step, arrivals.STEP_EVENTS)
+            done = await self.write(arrival.session_id, step, self.tuning.step_events)
             if progress is not None:
                 progress(done, plan.seq)
 
@@ -178,7 +178,7 @@ class Forks(Part):
         def write(tx: Tx) -> Session:
             if tx.rerun and arrivals.is_shown(tx, arrival):
                 return get(tx, self.tenant, plan.session_id)
-            arrivals.hold_on(tx, arrival)
+            arrivals.hold_on(tx, arrival, self.tuning)
             existing_head(tx, self.tenant, plan.source)
             if erased_since(tx, source):
                 raise Conflict(f"events of session {plan.source!r} were erased meanwhile", hint="fork it again")
@@ -196,7 +196,7 @@ class Forks(Part):
         # The source's too: what is erased there is erased before the fork is shown, or found in it afterwards.
         locks = [self.lock(plan.session_id), self.lock(plan.source)]
         locks += [key_lock(self.tenant, key) for key in (*keys, *((plan.key,) if plan.key else ()))]
-        return await self.workers.write(write, locks, arrivals.STEP_EVENTS)
+        return await self.workers.write(write, locks, self.tuning.step_events)
 
 
 def _check_free(tx: Tx, tenant: str, key: str, session_id: str) -> None:

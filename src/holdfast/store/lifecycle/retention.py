@@ -78,7 +78,7 @@ class Retention(Part):
 
         An error half-way names in its details those that were `deleted` before it.
         """
-        deletion = Deletion(self.tenant, self.workers, self.clock, self.ids)
+        deletion = Deletion(self.tenant, self.workers, self.clock, self.ids, self.tuning)
         done: list[DoomedSession] = []
         for number, doomed in enumerate(plan.doomed, 1):
             try:

@@ -12,10 +12,10 @@ from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import RecordedEvent, Tx
 from holdfast.store.log import key_seal
-from holdfast.store.log.prepare import Prepared
+from holdfast.store.log.log_reader import Head, existing_head, head_of, stretch
+from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.log.projection import DEFAULT_AGENT
-from holdfast.store.log.reading import Head, existing_head, head_of, stretch
-from holdfast.store.log.replay import Known, find_replays, look_up, without_twins
+from holdfast.store.log.replay import KnownEvent, find_replays, look_up, without_twins
 
 MAX_MISSED = 100
 EMPTY_DOCUMENT = b"{}"
@@ -54,7 +54,7 @@ def append(
     tx: Tx,
     tenant: str,
     session_id: str,
-    events: Sequence[Prepared],
+    events: Sequence[PreparedEvent],
     *,
     expected_seq: int | None = None,
     lease: Lease | None = None,
@@ -68,7 +68,7 @@ def append(
         if expected_seq not in (None, 0):
             raise stale(tx, Head(0, 0, GENESIS), session_id, expected_seq or 0)
         head = open_head(tx, tenant, session_id, events[0].created_at)
-        places: dict[int, Known] = {}
+        places: dict[int, KnownEvent] = {}
     else:
         places = find_replays(tx, head, events)
         if len(places) == len(events):
@@ -80,7 +80,8 @@ def append(
     fresh, twins = without_twins(events, places) if len(events) > 1 else (events, {})
     _check_parents(tx, head, fresh)
     seqs = _write(tx, tenant, session_id, head, fresh)
-    return _located([twins.get(event.event_id, event) for event in events] if twins else events, places, seqs)
+    written = [twins.get(index, event) for index, event in enumerate(events)] if twins else events
+    return _located(written, places, seqs)
 
 
 def check_lease(tx: Tx, head: Head, lease: Lease) -> None:
@@ -111,7 +112,7 @@ def stale(tx: Tx, head: Head, session_id: str, expected_seq: int) -> StaleWriter
     )
 
 
-def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
+def _check_parents(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> None:
     parents = {event.parent_id for event in events if event.parent_id is not None}
     parents -= {event.event_id for event in events}
     if not parents:
@@ -122,7 +123,7 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[Prepared]) -> None:
             raise InvalidInput(f"the parent event {parent!r} is not in this session", parent_id=parent)
 
 
-def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Prepared]) -> dict[str, int]:
+def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[PreparedEvent]) -> dict[str, int]:
     """Insert events after the head and move it; the seq of each by event id."""
     session_no, seq, prev, _, stored = head
     first, _, keys = key_seal.at_head(stored, seq)
@@ -151,7 +152,7 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
     return seqs
 
 
-def _located(events: Sequence[Prepared], known: dict[int, Known], fresh: dict[str, int]) -> Appended:
+def _located(events: Sequence[PreparedEvent], known: dict[int, KnownEvent], fresh: dict[str, int]) -> Appended:
     places = [
         (known[index].seq, known[index].event_id, known[index].created_at)
         if index in known

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from holdfast.core.errors import IdempotencyConflict
 from holdfast.core.ids import MAX_NAME_LENGTH, check_name
 from holdfast.store.engine import Tx
-from holdfast.store.log.prepare import Prepared, check_key
-from holdfast.store.log.reading import head_of
+from holdfast.store.log.log_reader import head_of
+from holdfast.store.log.prepare import PreparedEvent, check_key
 from holdfast.store.log.replay import look_up
 
 ROOM = 8
@@ -28,14 +28,14 @@ class BatchKey:
         fits = len(key) <= MAX_NAME_LENGTH - ROOM
         self._stem = key if fits else hashlib.sha256(key.encode()).hexdigest()
 
-    def give(self, events: Sequence[Prepared]) -> tuple[Prepared, ...]:
+    def give(self, events: Sequence[PreparedEvent]) -> tuple[PreparedEvent, ...]:
         """The events, each with a key."""
         return tuple(
             event._replace(idempotency_key=event.idempotency_key or self._line(number))
             for number, event in enumerate(events)
         )
 
-    def check_length(self, tx: Tx, tenant: str, session_id: str, events: Sequence[Prepared]) -> None:
+    def check_length(self, tx: Tx, tenant: str, session_id: str, events: Sequence[PreparedEvent]) -> None:
         """IdempotencyConflict if the key was used for a longer or shorter batch."""
         head = head_of(tx, tenant, session_id)
         ours = [event.idempotency_key for n, event in enumerate(events) if event.idempotency_key == self._line(n)]

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from holdfast.core import Event
 from holdfast.store.engine import Tx
+from holdfast.store.log.log_reader import PAGE, Head, stretch
 from holdfast.store.log.projection import Projection
-from holdfast.store.log.reading import PAGE, Head, stretch
 from holdfast.store.part import Workers
 
 HIDDEN = b"hidden"

@@ -29,11 +29,13 @@ class KeySeal(NamedTuple):
 
     def with_events(self, events: Iterable[Event]) -> "KeySeal":
         """The seal that counts the next events too; those before its first are none of its own."""
-        seal = self
+        last, sealed = self.last, self.hash
         for event in events:
-            if event.seq >= seal.first:
-                seal = KeySeal(seal.first, event.seq, with_key(seal.hash, event.seq, event.idempotency_key))
-        return seal
+            if event.seq >= self.first:
+                last = event.seq
+                if event.idempotency_key is not None:
+                    sealed = with_key(sealed, last, event.idempotency_key)
+        return KeySeal(self.first, last, sealed)
 
 
 def read(stored: bytes) -> KeySeal:

@@ -14,7 +14,7 @@ from holdfast.core.event_bodies import EventsErased, read
 from holdfast.store.engine import Tx
 from holdfast.store.log import key_seal
 from holdfast.store.log.key_seal import KeySeal
-from holdfast.store.log.reading import Head
+from holdfast.store.log.log_reader import Head
 
 COPIED = "SELECT copied_seq FROM sessions WHERE session_no = ?1"
 

@@ -17,7 +17,7 @@ MAX_PAYLOAD = 16 * 1024 * 1024
 FOR_EVENTS = "keep large things as events or attachments, and their names here"
 
 
-class Prepared(NamedTuple):
+class PreparedEvent(NamedTuple):
     """An event checked and completed on the caller's side, so that every run of its write appends the same."""
 
     event_id: str
@@ -30,40 +30,46 @@ class Prepared(NamedTuple):
     """Whether the caller chose the event id: only then can it be there already."""
 
 
-def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = False) -> Prepared:
+def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = False) -> PreparedEvent:
     """Check an event and draw what it lacks; InvalidInput, InvalidJson or TooLarge."""
-    check_name(event.type, "an event's type")
-    if not reserved and event.type.startswith(types.PREFIX) and event.type != types.RESPONSE:
-        raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", event_type=event.type)
-    if not reserved:
-        check_key(event.idempotency_key)
-    for text, what in (
-        (event.event_id, "an event id"),
-        (event.idempotency_key, "an idempotency key"),
-        (event.parent_id, "a parent id"),
-    ):
-        if text is not None:
-            check_name(text, what)
-    payload = strict_json.check(event.payload) if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
-    _check_size(payload)
-    created_at = clock.now() if event.created_at is None else _checked_time(event.created_at)
-    return Prepared(
+    payload = check(event, reserved=reserved)
+    return PreparedEvent(
         event.event_id or ids(),
         event.type,
         payload,
-        created_at,
+        clock.now() if event.created_at is None else event.created_at,
         event.parent_id,
         event.idempotency_key,
         event.event_id is not None,
     )
 
 
-def at_time(draft: Prepared, created_at: int | None) -> Prepared:
+def check(event: NewEvent, *, reserved: bool = False) -> bytes:
+    """The bytes of an event's payload, if the event can be appended; InvalidInput, InvalidJson or TooLarge."""
+    kind, key = check_name(event.type, "an event's type"), event.idempotency_key
+    if not reserved:
+        if kind.startswith(types.PREFIX) and kind != types.RESPONSE:
+            raise InvalidInput(f"event types that start with {types.PREFIX!r} are Holdfast's own", event_type=kind)
+        check_key(key)
+    if event.event_id is not None:
+        check_name(event.event_id, "an event id")
+    if key is not None:
+        check_name(key, "an idempotency key")
+    if event.parent_id is not None:
+        check_name(event.parent_id, "a parent id")
+    payload = strict_json.check(event.payload) if isinstance(event.payload, bytes) else strict_json.dump(event.payload)
+    _check_size(payload)
+    if event.created_at is not None:
+        _checked_time(event.created_at)
+    return payload
+
+
+def at_time(draft: PreparedEvent, created_at: int | None) -> PreparedEvent:
     """The event with the time that is given for it, if one is; InvalidInput if that is no time."""
     return draft if created_at is None else draft._replace(created_at=_checked_time(created_at))
 
 
-def with_body(draft: Prepared, body: EventBody) -> Prepared:
+def with_body(draft: PreparedEvent, body: EventBody) -> PreparedEvent:
     """The event with a body that is only known inside the write; InvalidJson or TooLarge."""
     payload = strict_json.dump(body)
     _check_size(payload)
@@ -83,7 +89,7 @@ def check_most(value: Any, limit: int, what: str, hint: str = FOR_EVENTS) -> Non
         raise TooLarge(f"{what} of {size} bytes", hint=hint, limit=limit)
 
 
-def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[Prepared, ...]:
+def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[PreparedEvent, ...]:
     """Check a batch; InvalidInput if it is empty, TooLarge if it is too long for one write."""
     prepared = tuple(prepare(event, clock, ids) for event in events)
     if not prepared:

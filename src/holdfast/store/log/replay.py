@@ -13,8 +13,8 @@ from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict, NotFound
 from holdfast.core.event_bodies import Body, read
 from holdfast.store.engine import Tx
-from holdfast.store.log.prepare import Prepared
-from holdfast.store.log.reading import Head
+from holdfast.store.log.log_reader import Head
+from holdfast.store.log.prepare import PreparedEvent
 
 KNOWN = """
     SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, e.payload, e.erased
@@ -24,7 +24,7 @@ KNOWN = """
 """The zero is explained where the log is read."""
 
 
-class Known(NamedTuple):
+class KnownEvent(NamedTuple):
     """An event that is in the log already."""
 
     event_id: str
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     erased: bytes | None
 
 
-def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Known]:
+def find_replays(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> dict[int, KnownEvent]:
     """Which of the events, by index, the log has already; IdempotencyConflict if it has them with another body."""
     if not tx.rerun and not any(event.named or event.idempotency_key for event in events):
         return {}
@@ -46,7 +46,7 @@ def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Kn
     by_id = {known.event_id: known for known in look_up(tx, head, "event_id", named)}
     tx.rerun = tx.rerun and bool(by_id)  # whoever has the session's lock and finds none of its events wrote nothing
     by_key = {known.idempotency_key: known for known in look_up(tx, head, "idempotency_key", keyed)}
-    found: dict[int, Known] = {}
+    found: dict[int, KnownEvent] = {}
     for index, event in enumerate(events):
         same_id = by_id.get(event.event_id)
         same_key = by_key.get(event.idempotency_key) if event.idempotency_key is not None else None
@@ -60,7 +60,7 @@ def find_replays(tx: Tx, head: Head, events: Sequence[Prepared]) -> dict[int, Kn
     return found
 
 
-def known_before(tx: Tx, head: Head, event: Prepared) -> Known | None:
+def known_before(tx: Tx, head: Head, event: PreparedEvent) -> KnownEvent | None:
     """The event that was written with this one's key, or by an earlier run of this write, whatever its body."""
     if event.idempotency_key is not None:
         found = look_up(tx, head, "idempotency_key", [event.idempotency_key])
@@ -71,7 +71,7 @@ def known_before(tx: Tx, head: Head, event: Prepared) -> Known | None:
     return found[0] if found else None
 
 
-def first_body(known: Known, body: type[Body]) -> Body:
+def first_body(known: KnownEvent, body: type[Body]) -> Body:
     """What a retry's first write said; IdempotencyConflict if that was another kind, NotFound if it was erased."""
     if known.type != body.TYPE:
         raise conflict_with(known)
@@ -80,58 +80,62 @@ def first_body(known: Known, body: type[Body]) -> Body:
     return read(known, body)
 
 
-def conflict_with(known: Known) -> IdempotencyConflict:
+def conflict_with(known: KnownEvent) -> IdempotencyConflict:
     """The refusal of a key that was used before for something else."""
     return IdempotencyConflict(f"the key was used before, for event {known.seq}, with another body", seq=known.seq)
 
 
-def find_by_key(tx: Tx, head: Head, idempotency_key: str) -> Known | None:
+def find_by_key(tx: Tx, head: Head, idempotency_key: str) -> KnownEvent | None:
     """The event that was written with this key, or None."""
     found = look_up(tx, head, "idempotency_key", [idempotency_key])
     return found[0] if found else None
 
 
-def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> list[Known]:
+def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> list[KnownEvent]:
     """The events with these ids or keys. Lists are padded to few lengths, so that few statements are compiled."""
-    found: list[Known] = []
+    found: list[KnownEvent] = []
     for start in range(0, len(values), 256):
         part = list(values[start : start + 256])
         size = next(size for size in (1, 16, 256) if size >= len(part))
         part += [part[-1]] * (size - len(part))
         marks = ", ".join(f"?{number}" for number in range(2, size + 2))
         rows = tx.all(KNOWN.format(column=column, marks=marks), head.session_no, *part)
-        found += [Known._make(row) for row in rows]
+        found += [KnownEvent._make(row) for row in rows]
     return found
 
 
-def _same_body(event: Prepared, known: "Prepared | Known") -> bool:
+def _same_body(event: PreparedEvent, known: "PreparedEvent | KnownEvent") -> bool:
     """Whether a retry says the same; of an erased event its type and the digest of its body are left to compare."""
     if known.type != event.type:
         return False
-    if isinstance(known, Known) and known.erased is not None:
+    if isinstance(known, KnownEvent) and known.erased is not None:
         return hashlib.sha256(event.payload).digest() == known.erased
     return strict_json.same_value(known.payload, event.payload)
 
 
-def _conflict(event: Prepared, known: Known) -> IdempotencyConflict:
+def _conflict(event: PreparedEvent, known: KnownEvent) -> IdempotencyConflict:
     name = event.idempotency_key or event.event_id
     return IdempotencyConflict(
         f"{name!r} was used before, for event {known.seq}, with another body", key=name, seq=known.seq
     )
 
 
-def without_twins(events: Sequence[Prepared], known: dict[int, Known]) -> tuple[list[Prepared], dict[str, Prepared]]:
-    """The events of a batch that are new, each once, and by event id those that stand for others.
+def without_twins(
+    events: Sequence[PreparedEvent], known: dict[int, KnownEvent]
+) -> tuple[list[PreparedEvent], dict[int, PreparedEvent]]:
+    """The events of a batch that are new, each once, and by its place in the batch what stands for each other one.
 
     What repeats an earlier event of the batch, by its id or its key, is not written. Its key is kept if the earlier one
     has none. IdempotencyConflict if a retry could not find all of them where they were: two bodies or two keys under
     one name, or an id of an event that is in the log by another.
     """
-    unique: list[Prepared] = []
+    unique: list[PreparedEvent] = []
     places: dict[tuple[str, str], int] = {}
-    twins: dict[str, int] = {}
+    twins: dict[int, int] = {}
     lost = {events[index].event_id for index, found in known.items() if found.event_id != events[index].event_id}
-    for event in (event for index, event in enumerate(events) if index not in known):
+    for index, event in enumerate(events):
+        if index in known:
+            continue
         found = {places[name] for name in _names(event) if name in places}
         if not found:
             places.update(dict.fromkeys(_names(event), len(unique)))
@@ -144,7 +148,7 @@ def without_twins(events: Sequence[Prepared], known: dict[int, Known]) -> tuple[
             raise _twice(event)
         unique[place] = first._replace(idempotency_key=next(iter(keys), None))
         places.update((name, place) for name in _names(event) if name[0] == "key")
-        twins[event.event_id] = place
+        twins[index] = place
         if event.event_id != first.event_id:
             lost.add(event.event_id)
     for event in unique:
@@ -153,7 +157,7 @@ def without_twins(events: Sequence[Prepared], known: dict[int, Known]) -> tuple[
     return unique, {twin: unique[place] for twin, place in twins.items()}
 
 
-def _names(event: Prepared) -> list[tuple[str, str]]:
+def _names(event: PreparedEvent) -> list[tuple[str, str]]:
     """What an event is known by."""
     names = [("id", event.event_id)]
     if event.idempotency_key is not None:
@@ -161,6 +165,6 @@ def _names(event: Prepared) -> list[tuple[str, str]]:
     return names
 
 
-def _twice(event: Prepared) -> IdempotencyConflict:
+def _twice(event: PreparedEvent) -> IdempotencyConflict:
     name = event.idempotency_key or event.event_id
     return IdempotencyConflict(f"{name!r} is in the batch twice, for different events", key=name)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core import TaskState, Usage, strict_json
 from holdfast.store.engine import Tx
+from holdfast.store.log.log_reader import PAGE_BYTES, page_length
 from holdfast.store.log.projection import (
     Child,
     Children,
@@ -14,10 +15,11 @@ from holdfast.store.log.projection import (
     TaskFacts,
     UsageDay,
 )
-from holdfast.store.log.reading import page_length
 
 GET_FACTS = "SELECT agent, user_id, status, held, document FROM sessions WHERE session_no = ?1"
-PUT_FACTS = "UPDATE sessions SET agent = ?2, user_id = ?3, status = ?4, held = ?5, document = ?6 WHERE session_no = ?1"
+PUT_FACTS = """
+    UPDATE sessions SET agent = ?2, user_id = ?3, status = ?4, held = ?5, document = ?6, parent_session = ?7
+    WHERE session_no = ?1"""
 GET_SIZE = "SELECT size_bytes FROM sessions WHERE session_no = ?1"
 PUT_SIZE = "UPDATE sessions SET size_bytes = ?2 WHERE session_no = ?1"
 GET_TAGS = "SELECT tag FROM session_tags WHERE session_no = ?1"
@@ -59,7 +61,7 @@ MOST_CHILDREN = 1_000
 """Children of one kind that a session is shown with."""
 
 
-class Family(NamedTuple):
+class ChildTable(NamedTuple):
     """The table that keeps one kind of a session's children."""
 
     table: str
@@ -80,7 +82,14 @@ class Family(NamedTuple):
             rows = tx.all(f"{sql} AND status = ?2 ORDER BY number", session_no, status)
         return {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in rows}
 
-    def newest(self, tx: Tx, session_no: int, *statuses: str) -> tuple[Children, int]:
+    def newest(
+        self,
+        tx: Tx,
+        session_no: int,
+        *statuses: str,
+        most: int = MOST_CHILDREN,
+        most_bytes: int = PAGE_BYTES,
+    ) -> tuple[Children, int]:
         """The newest children that fit a page, in the order they were made, and how many older ones are left out.
 
         With statuses, only those that have one of them, looked up one by one: the others are not looked at.
@@ -89,9 +98,8 @@ class Family(NamedTuple):
         there = [f"FROM {self.table} WHERE session_no = ?1{place}" for place in places]
         each = [f"SELECT * FROM (SELECT * {one} ORDER BY number DESC LIMIT ?2) AS one" for one in there]
         newest = f"FROM ({' UNION ALL '.join(each)}) AS found ORDER BY number DESC LIMIT ?2"
-        most = MOST_CHILDREN + 1
-        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, most, *statuses)]
-        length = page_length(sizes, MOST_CHILDREN)
+        sizes = [size for (size,) in tx.all(f"SELECT length(document) {newest}", session_no, most + 1, *statuses)]
+        length = page_length(sizes, most, most_bytes)
         rows = tx.all(f"SELECT {self.id}, number, status, document {newest}", session_no, length, *statuses)
         shown = {row[0]: Child(row[1], row[2], strict_json.parse(row[3])) for row in reversed(rows)}
         if len(sizes) == length:
@@ -122,10 +130,10 @@ class Family(NamedTuple):
         tx.run(f"DELETE FROM {self.table} WHERE session_no = ?1 AND {self.id} = ?2", session_no, child_id)
 
 
-GOALS = Family("goals", "goal_id")
-AGENTS = Family("sub_agents", "agent_id")
-CHECKPOINTS = Family("checkpoints", "checkpoint_id")
-EFFECTS = Family("tool_effects", "call_id")
+GOALS = ChildTable("goals", "goal_id")
+AGENTS = ChildTable("sub_agents", "agent_id")
+CHECKPOINTS = ChildTable("checkpoints", "checkpoint_id")
+EFFECTS = ChildTable("tool_effects", "call_id")
 
 DERIVED_TABLES = (
     "session_tags",
@@ -150,9 +158,15 @@ def get_facts(tx: Tx, session_no: int) -> SessionFacts:
 
 
 def put_facts(tx: Tx, tenant: str, session_no: int, facts: SessionFacts) -> None:
-    """Put facts onto the session's row, and its tags where they can be found."""
+    """Put facts onto the session's row, and its tags and its parent where they can be found."""
     document = strict_json.dump(dict(facts.document))
-    tx.run(PUT_FACTS, session_no, facts.agent, facts.user_id, facts.status, int(facts.held), document)
+    parent = facts.document.get("parentSession")
+    tx.run(PUT_FACTS, session_no, facts.agent, facts.user_id, facts.status, int(facts.held), document, parent)
+    put_tags(tx, tenant, session_no, facts)
+
+
+def put_tags(tx: Tx, tenant: str, session_no: int, facts: SessionFacts) -> None:
+    """Put a session's tags where they can be found."""
     tx.run(DELETE_TAGS, session_no)
     tags = facts.document.get("tags", ())
     if tags:
@@ -167,8 +181,8 @@ def write_rows(tx: Tx, tenant: str, session_no: int, derived: Projection) -> Non
     if state.version:
         tx.run(PUT_STATE, session_no, state.version, strict_json.dump(state.document), state.updated_at, None)
     _many(tx, INSERT_TASK, [(tenant, name, session_no, *_task_row(task)) for name, task in derived.tasks.items()])
-    for family, children in _families(derived):
-        family.put(tx, session_no, children)
+    for table, children in _child_tables(derived):
+        table.put(tx, session_no, children)
     _many(tx, INSERT_SNAPSHOT, [(session_no, seq, *span) for seq, span in derived.snapshots.items()])
     _many(tx, PUT_USAGE, [usage_row(session_no, day, used) for day, used in derived.usage.items()])
     _many(tx, INSERT_USE, [(session_no, tenant, digest) for digest in sorted(derived.attachments)])
@@ -253,7 +267,7 @@ def _task_row(task: TaskFacts) -> tuple[object, ...]:
     return (task.context_id, task.state.value, document, task.version, task.created_at, task.updated_at)
 
 
-def _families(derived: Projection) -> tuple[tuple[Family, Children], ...]:
+def _child_tables(derived: Projection) -> tuple[tuple[ChildTable, Children], ...]:
     return (
         (GOALS, derived.goals),
         (AGENTS, derived.agents),

@@ -17,15 +17,14 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.log.derive import derive
 from holdfast.store.log.log_check import LogCheck
+from holdfast.store.log.log_reader import Head, existing_head
 from holdfast.store.log.projection import Projection
-from holdfast.store.log.reading import Head, existing_head
 from holdfast.store.log.rows import read_part, tags_of
 from holdfast.store.part import Part
 from holdfast.store.sessions.state_points import check_points
 
 LAST = "SELECT coalesce(max(seq), 0) FROM transcript_events WHERE session_no = ?1"
 HASH_AT = "SELECT hash FROM transcript_events WHERE session_no = ?1 AND seq = ?2"
-IDENTITIES = 50_000
 MOST_STRAYS = 20
 LAST_IDENTITY = """
     SELECT event_id, session_no FROM (
@@ -159,7 +158,7 @@ class Verification(Part):
         after: Row = ("", 0)
 
         def page(tx: Tx) -> tuple[Row | None, list[Stray]]:
-            last = tx.one(LAST_IDENTITY, *after, IDENTITIES)
+            last = tx.one(LAST_IDENTITY, *after, self.tuning.identities_page)
             rows = [] if last is None else tx.all(STRAY_IDENTITIES, *after, *last, MOST_STRAYS)
             return last, [Stray._make(row) for row in rows]
 

@@ -21,14 +21,14 @@ from holdfast.store.memory.memory_rows import (
     INSERT_KEY,
     INSERT_VERSION,
     NO_DIGEST,
+    MemoryName,
     MemoryVersion,
-    Name,
     digest_of,
     existing,
     find,
     history,
 )
-from holdfast.store.text.indexing import index_memory
+from holdfast.store.text.word_index import index_memory
 
 Time = Annotated[int, Meta(ge=0, le=LAST_MS)]
 
@@ -66,7 +66,7 @@ _decode = msgspec.json.Decoder(MemoryLine).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def encode(tx: Tx, name: Name) -> bytes:
+def encode(tx: Tx, name: MemoryName) -> bytes:
     """The memory as a line."""
     found = existing(tx, name)
     versions = [_version_line(version) for version in history(tx, name)]
@@ -92,7 +92,7 @@ def decode(line: bytes) -> MemoryLine:
 
 def is_there(tx: Tx, tenant: str, line: MemoryLine) -> bool:
     """Whether just this memory is there, as long or longer; Conflict if another one is."""
-    name = Name(tenant, line.namespace, line.key)
+    name = MemoryName(tenant, line.namespace, line.key)
     if find(tx, name) is None:
         return False
     there = [(version.digest, version.created_at) for version in history(tx, name)]
@@ -105,7 +105,7 @@ def put(tx: Tx, text: TextSql, tenant: str, line: MemoryLine) -> bool:
     """Keep a memory that is not there; False if just this one is. Conflict if another one is."""
     if is_there(tx, tenant, line):
         return False
-    name = Name(tenant, line.namespace, line.key)
+    name = MemoryName(tenant, line.namespace, line.key)
     tx.run(INSERT, *name)
     memory_no = existing(tx, name).memory_no
     ids = TimeOrderedIds()

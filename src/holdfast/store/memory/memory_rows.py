@@ -69,7 +69,7 @@ class MemoryVersion:
         return None if self.payload is None else strict_json.parse(self.payload)
 
 
-class Name(NamedTuple):
+class MemoryName(NamedTuple):
     """Where a memory is."""
 
     tenant: str
@@ -89,13 +89,13 @@ class MemoryRow(NamedTuple):
     live: int
 
 
-def find(tx: Tx, name: Name) -> MemoryRow | None:
+def find(tx: Tx, name: MemoryName) -> MemoryRow | None:
     """The memory's row, or None."""
     row = tx.one(FIND, *name)
     return None if row is None else MemoryRow._make(row)
 
 
-def existing(tx: Tx, name: Name) -> MemoryRow:
+def existing(tx: Tx, name: MemoryName) -> MemoryRow:
     """The memory's row, forgotten or not, or NotFound."""
     found = find(tx, name)
     if found is None:
@@ -103,7 +103,7 @@ def existing(tx: Tx, name: Name) -> MemoryRow:
     return found
 
 
-def version_of(tx: Tx, name: Name, found: MemoryRow, version: int) -> MemoryVersion:
+def version_of(tx: Tx, name: MemoryName, found: MemoryRow, version: int) -> MemoryVersion:
     """One version of a memory."""
     row = tx.one(VERSION, found.memory_no, version)
     if row is None:
@@ -111,7 +111,7 @@ def version_of(tx: Tx, name: Name, found: MemoryRow, version: int) -> MemoryVers
     return checked(name, row)
 
 
-def history(tx: Tx, name: Name) -> list[MemoryVersion]:
+def history(tx: Tx, name: MemoryName) -> list[MemoryVersion]:
     """Every version there was, oldest first; NotFound if there never was one."""
     found = existing(tx, name)
     versions = [checked(name, row) for row in tx.all(HISTORY, found.memory_no)]
@@ -123,7 +123,7 @@ def history(tx: Tx, name: Name) -> list[MemoryVersion]:
     return versions
 
 
-def checked(name: Name, row: Row) -> MemoryVersion:
+def checked(name: MemoryName, row: Row) -> MemoryVersion:
     """The row as a version, if its digest says that it is what was written."""
     version, created_at, source, digest, value, erased_at = row
     if value is None:
@@ -135,7 +135,7 @@ def checked(name: Name, row: Row) -> MemoryVersion:
     return MemoryVersion(version, value, digest.hex() if digest else None, created_at, source, erased_at)
 
 
-def as_memory(name: Name, version: MemoryVersion, payload: bytes | None = None) -> Memory:
+def as_memory(name: MemoryName, version: MemoryVersion, payload: bytes | None = None) -> Memory:
     """A version as the memory it was then; `payload` stands in for bytes that were erased since."""
     kept = version.payload if version.payload is not None else payload
     if kept is None or version.digest is None:
@@ -144,7 +144,7 @@ def as_memory(name: Name, version: MemoryVersion, payload: bytes | None = None) 
 
 
 def first_result(
-    tx: Tx, name: Name, found: MemoryRow, payload: bytes, write_id: str, idempotency_key: str | None
+    tx: Tx, name: MemoryName, found: MemoryRow, payload: bytes, write_id: str, idempotency_key: str | None
 ) -> Memory | None:
     """What the first run of this write, or the first write with its key, was told; None if this is the first.
 
@@ -161,33 +161,20 @@ def first_result(
     else:
         same = first.digest == digest_of(payload).hex()
     if not same:
-        raise IdempotencyConflict(
-            f"{idempotency_key!r} was used before, for version {first.version}, with another value",
-            key=idempotency_key,
-            version=first.version,
-        )
+        raise key_used(idempotency_key, first.version)
     return as_memory(name, first, payload)
 
 
-def check_expected(tx: Tx, name: Name, found: MemoryRow | None, expected_version: int | None) -> None:
+def check_expected(tx: Tx, name: MemoryName, found: MemoryRow | None, expected_version: int | None) -> None:
     """StaleState, with the current value, if the memory is not at the expected version."""
     now = found.version if found else 0
     if expected_version in (None, now):
         return
     current = version_of(tx, name, found, now) if found else None
-    raise StaleState(
-        f"memory {name.key!r} of {name.namespace!r} is at version {now}, not {expected_version}",
-        hint="look at the current value, decide again, and put with its version",
-        namespace=name.namespace,
-        key=name.key,
-        expected_version=expected_version,
-        version=now,
-        live=bool(found and found.live),
-        value=current.value() if current else None,
-    )
+    raise stale_memory(name, now, expected_version, live=bool(found and found.live), current=current)
 
 
-def current_if_same(tx: Tx, name: Name, found: MemoryRow, payload: bytes) -> Memory | None:
+def current_if_same(tx: Tx, name: MemoryName, found: MemoryRow, payload: bytes) -> Memory | None:
     """The memory as it is if it has this value, whole; None if a new version is needed."""
     row = tx.one(VERSION, found.memory_no, found.version) if found.live else None
     # A damaged value is not the same: a new version can be put over it.
@@ -209,12 +196,37 @@ def digest_of(payload: bytes) -> bytes:
     return hashlib.sha256(payload).digest()
 
 
-def missing(name: Name) -> NotFound:
+def key_used(idempotency_key: str | None, version: int) -> IdempotencyConflict:
+    """The key was used for another value."""
+    return IdempotencyConflict(
+        f"{idempotency_key!r} was used before, for version {version}, with another value",
+        key=idempotency_key,
+        version=version,
+    )
+
+
+def stale_memory(
+    name: MemoryName, now: int, expected_version: int | None, *, live: bool, current: MemoryVersion | None
+) -> StaleState:
+    """The memory is at another version than was expected."""
+    return StaleState(
+        f"memory {name.key!r} of {name.namespace!r} is at version {now}, not {expected_version}",
+        hint="look at the current value, decide again, and put with its version",
+        namespace=name.namespace,
+        key=name.key,
+        expected_version=expected_version,
+        version=now,
+        live=live,
+        value=current.value() if current else None,
+    )
+
+
+def missing(name: MemoryName) -> NotFound:
     """There is no such memory."""
     return NotFound(f"there is no memory {name.key!r} in {name.namespace!r}", namespace=name.namespace, key=name.key)
 
 
-def damaged(name: Name, version: int | None) -> Corrupt:
+def damaged(name: MemoryName, version: int | None) -> Corrupt:
     """A version is not what was written."""
     return Corrupt(
         f"version {version} of memory {name.key!r} in {name.namespace!r} is not what was written, or missing",

@@ -22,8 +22,9 @@ READ = "read"
 WRITE = "write"
 ADMIN = "admin"
 METRICS = "metrics"
+PROOFS = "proofs"
 OPERATOR = "operator"
-SCOPES = (READ, WRITE, ADMIN, METRICS, OPERATOR)
+SCOPES = (READ, WRITE, ADMIN, METRICS, PROOFS, OPERATOR)
 
 PREFIX = "hf"
 ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"

@@ -19,9 +19,11 @@ from holdfast.store.portable.folder_writer import FolderWriter
 from holdfast.store.portable.limits import Limits
 from holdfast.store.portable.lines import SessionHeader, decode_event, encode_event, event_parts
 from holdfast.store.portable.manifest import Totals
+from holdfast.store.portable.sealed_log import IN_MEMORY, SealedLog, check_event, write_logs
 from holdfast.store.portable.session_reader import ArchivedSession
 
 __all__ = [
+    "IN_MEMORY",
     "ArchiveReader",
     "ArchiveWriter",
     "ArchivedAttachment",
@@ -29,11 +31,13 @@ __all__ = [
     "FolderLog",
     "FolderWriter",
     "Limits",
+    "SealedLog",
     "SessionFolder",
     "SessionHeader",
     "SessionWriter",
     "SkippedLine",
     "Totals",
+    "check_event",
     "decode_event",
     "encode_event",
     "event_parts",
@@ -43,5 +47,6 @@ __all__ = [
     "replacing",
     "session_folders",
     "write_archive",
+    "write_logs",
     "writing",
 ]

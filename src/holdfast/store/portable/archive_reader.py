@@ -27,7 +27,7 @@ from holdfast.store.portable.session_reader import ArchivedSession, read_session
 from holdfast.store.portable.zip_reader import ZipReader
 from holdfast.store.portable.zip_records import Member
 
-MAX_ABOUT = 4096
+MAX_HEADER = 4096
 
 
 class ArchivedAttachment(NamedTuple):
@@ -50,7 +50,7 @@ class ArchiveReader:
             self.totals = Totals()
             for _, listed in self._listed():
                 self.totals = self.totals.plus(listed)
-            self.created_by = self._check_about()
+            self.created_by = self._check_header()
         except BaseException:
             self.close()
             raise
@@ -93,7 +93,7 @@ class ArchiveReader:
             if listed.name.startswith("attachments/"):
                 yield ArchivedAttachment(listed.sha256, listed.size, self._content(member, listed))
 
-    def memories(self) -> Iterator[strict_json.Checked]:
+    def memories(self) -> Iterator[strict_json.CheckedJson]:
         """The memories, each the bytes of a JSON value."""
         for member, listed in self._listed():
             if listed.lines is not UNSET:
@@ -119,16 +119,16 @@ class ArchiveReader:
             raise refuse("order", "the last member is not the manifest")
         return member
 
-    def _check_about(self) -> str:
+    def _check_header(self) -> str:
         member, listed = next(self._listed())
-        if member.size > MAX_ABOUT:
-            raise refuse("size", f"of more than {MAX_ABOUT} bytes", members.ABOUT)
+        if member.size > MAX_HEADER:
+            raise refuse("size", f"of more than {MAX_HEADER} bytes", members.HEADER)
         try:
-            return members.check_about(b"".join(self._content(member, listed)))
+            return members.check_archive_header(b"".join(self._content(member, listed)))
         except BadArchive:
             raise
         except InvalidInput as error:
-            raise refuse_line(error, members.ABOUT) from None
+            raise refuse_line(error, members.HEADER) from None
 
     def _listed(self) -> Iterator[tuple[Member, ManifestMember]]:
         """The members beside their entries in the manifest, each checked; the totals at the end."""

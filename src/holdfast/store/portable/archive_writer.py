@@ -27,7 +27,7 @@ from holdfast.store.portable.lines import (
     hash_of,
 )
 from holdfast.store.portable.manifest import OPENING, ManifestMember, Totals, encode_listed, encode_totals
-from holdfast.store.portable.zip_writer import IN_MEMORY, Sink, ZipWriter
+from holdfast.store.portable.zip_writer import IN_MEMORY, LEVEL, Sink, ZipWriter
 
 COPY = 64 * 1024
 
@@ -65,8 +65,8 @@ class SessionWriter:
 class ArchiveWriter:
     """An archive on its way into a sink: sessions, then attachments, then memories. Leaving it completes it."""
 
-    def __init__(self, sink: Sink, limits: Limits = DEFAULT) -> None:
-        self._zip = ZipWriter(sink)
+    def __init__(self, sink: Sink, limits: Limits = DEFAULT, *, level: int = LEVEL) -> None:
+        self._zip = ZipWriter(sink, level)
         self._limits = limits
         self._manifest: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (closed with the archive)
         self._totals = Totals()
@@ -79,8 +79,8 @@ class ArchiveWriter:
         self._done = False
         try:
             self._manifest.write(OPENING)
-            with self._member(members.ABOUT):
-                self._write(members.encode_about())
+            with self._member(members.HEADER):
+                self._write(members.encode_archive_header())
         except BaseException:
             self._abandon()
             raise

@@ -1,16 +1,16 @@
 """Files that are there whole or not at all, also after a power cut."""
 
 import contextlib
-import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from holdfast.core.errors import Conflict, InvalidInput, StorageFull
+from holdfast.core.durable_files import sync_folder, writing
+from holdfast.core.errors import Conflict
 
-FULL = {errno.ENOSPC, errno.EDQUOT}
+__all__ = ["Output", "lock", "locked", "replacing", "sync_folder", "writing"]
 
 
 class Output:
@@ -56,27 +56,6 @@ def replacing(path: Path) -> Iterator[Output]:
             file.close()
     with writing(path):
         sync_folder(path.parent)
-
-
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What the system says against writing at `path`, as StorageFull or InvalidInput."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            hint = "make room on that disk and try again"
-            raise StorageFull(f"no room to write {path}", path=str(path), hint=hint) from error
-        raise InvalidInput(f"cannot write {path}: {error.strerror or error}", path=str(path)) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder survive a power cut."""
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def lock(file: int, path: Path) -> None:

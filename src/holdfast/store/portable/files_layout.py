@@ -133,7 +133,7 @@ def decode_entry(session_id: str, file: str, number: int, line: bytes) -> Folder
         raise InvalidInput(f"details of {len(details)} bytes are more than {MAX_PAYLOAD}")
     event = NewEvent(
         kind,
-        strict_json.Checked(details),
+        strict_json.CheckedJson(details),
         found.event_id or derived_id(session_id, file, number, line),
         found.idempotency_key,
         found.parent_id,

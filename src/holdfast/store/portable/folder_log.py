@@ -26,7 +26,7 @@ from holdfast.core.event_bodies import (
     StateUpdated,
     with_others,
 )
-from holdfast.store.log.prepare import LAST_MS, Prepared, prepare
+from holdfast.store.log.prepare import LAST_MS, PreparedEvent, prepare
 from holdfast.store.portable.archive_writer import ArchiveWriter
 from holdfast.store.portable.files_layout import FINAL, METADATA, STATE, FolderEvent, moment
 from holdfast.store.portable.folder_documents import Description, children_in, described, ended, fork_of
@@ -53,7 +53,7 @@ class FolderLog:
     head_seq: int
     created_at: int
     updated_at: int
-    own: tuple[Prepared, ...]
+    own: tuple[PreparedEvent, ...]
     skipped: list[SkippedLine]
 
     def write(self, sink: Sink) -> int:
@@ -105,15 +105,15 @@ def read_log(path: Path, clock: Clock, ids: IdSource) -> FolderLog:
 
 def _own_events(
     folder: SessionFolder, about: Description, created_at: int, updated_at: int, clock: Clock, ids: IdSource
-) -> tuple[Prepared, ...]:
+) -> tuple[PreparedEvent, ...]:
     """The store's own events that the documents stand for."""
 
-    def own(body: EventBody, at: int | None = None, others: Mapping[str, Any] | None = None) -> Prepared:
+    def own(body: EventBody, at: int | None = None, others: Mapping[str, Any] | None = None) -> PreparedEvent:
         payload = with_others(body, others) if others else body
         event = prepare(NewEvent(body.TYPE, payload, created_at=updated_at), clock, ids, reserved=True)
         return event if at is None else event._replace(created_at=at)
 
-    events: list[Prepared] = []
+    events: list[PreparedEvent] = []
     if about.lineage.get("forkedFrom"):
         with _blaming(METADATA):
             events.append(own(fork_of(about.lineage), created_at))
@@ -154,7 +154,7 @@ class _Log:
         names = (event.event_id, event.type, event.parent_id)
         return self._sealed(names, event.idempotency_key, at, payload, entry.erased)
 
-    def own(self, event: Prepared | None) -> Event:
+    def own(self, event: PreparedEvent | None) -> Event:
         if event is None:
             place = hashlib.sha256(f"{self._session_id}\0{self.seq + 1}".encode()).hexdigest()[:40]
             return self._sealed((f"left-out-{place}", LeftOut.TYPE, None), None, self._time, b"{}", None)

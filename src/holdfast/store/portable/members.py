@@ -14,7 +14,7 @@ from holdfast.core.errors import InvalidInput
 from holdfast.store.portable.lines import decode_as
 from holdfast.store.portable.refusal import refuse
 
-ABOUT = "holdfast.json"
+HEADER = "holdfast.json"
 MEMORIES = "memories.jsonl"
 MANIFEST = "manifest.json"
 FORMAT = "holdfast-archive"
@@ -26,7 +26,7 @@ ATTACHMENT = re.compile(r"attachments/[0-9a-f]{64}\Z")
 _encode = msgspec.json.Encoder().encode
 
 
-class About(Struct, rename="camel"):
+class ArchiveHeader(Struct, rename="camel"):
     """The first member: what this file is."""
 
     format: str = FORMAT
@@ -57,7 +57,7 @@ class MemberOrder:
         if self._allows(name):
             self._last = name
             return name
-        if name in {ABOUT, MEMORIES, MANIFEST} or SESSION.match(name) or ATTACHMENT.match(name):
+        if name in {HEADER, MEMORIES, MANIFEST} or SESSION.match(name) or ATTACHMENT.match(name):
             raise refuse(
                 "order", f"cannot come after {self._last or 'the beginning'}: there twice, or misplaced", place
             )
@@ -65,8 +65,8 @@ class MemberOrder:
 
     def _allows(self, name: str) -> bool:
         last = self._last
-        if not last or name == ABOUT:
-            return not last and name == ABOUT
+        if not last or name == HEADER:
+            return not last and name == HEADER
         if last == MANIFEST:
             return False
         if name == MANIFEST:
@@ -81,24 +81,24 @@ class MemberOrder:
         return name == session_member(self._sessions) and not ATTACHMENT.match(last)
 
 
-def encode_about() -> bytes:
+def encode_archive_header() -> bytes:
     """The first member's content."""
-    return _encode(About()) + b"\n"
+    return _encode(ArchiveHeader()) + b"\n"
 
 
-def check_about(raw: bytes) -> str:
+def check_archive_header(raw: bytes) -> str:
     """Who made the archive; InvalidInput if it is not one that we can read."""
-    about = decode_as(_about, raw, "not the first member of an archive")
-    if about.format != FORMAT:
-        raise InvalidInput(f"the format is {about.format!r:.80}, not {FORMAT!r}")
-    if about.version != VERSION:
+    header = decode_as(_header, raw, "not the first member of an archive")
+    if header.format != FORMAT:
+        raise InvalidInput(f"the format is {header.format!r:.80}, not {FORMAT!r}")
+    if header.version != VERSION:
         raise InvalidInput(
-            f"an archive of version {about.version!r:.40}; this Holdfast reads version {VERSION}",
+            f"an archive of version {header.version!r:.40}; this Holdfast reads version {VERSION}",
             hint="use the Holdfast version that wrote it, or a newer one",
         )
-    if _encode(about) + b"\n" != raw:
+    if _encode(header) + b"\n" != raw:
         raise InvalidInput("spelled in another way than an archive's members are")
-    return about.created_by
+    return header.created_by
 
 
-_about = msgspec.json.Decoder(About).decode
+_header = msgspec.json.Decoder(ArchiveHeader).decode

@@ -26,7 +26,7 @@ from holdfast.store.portable.zip_records import (
     LOCAL_MARK,
     LOCATOR_64,
     REGULAR_FILE,
-    End,
+    ArchiveEnd,
     Member,
     descriptor,
     directory_entry,
@@ -120,7 +120,7 @@ class ZipReader:
         if held:
             yield held
 
-    def _find_end(self) -> End:
+    def _find_end(self) -> ArchiveEnd:
         if self._size < END.size:
             raise refuse("not_an_archive", f"a file of {self._size} bytes is no ZIP")
         mark, _, _, count, _, size, offset, _ = END.unpack(self._read(self._size - END.size, END.size))
@@ -133,7 +133,7 @@ class ZipReader:
             if self._size < wide:
                 raise refuse("end", "the end records are not those of an archive")
             count, size, offset = END_64.unpack(self._read(self._size - wide, END_64.size))[7:]
-        end = End(count, size, offset)
+        end = ArchiveEnd(count, size, offset)
         if offset + size >= self._size or offset + size + len(end_records(end)) != self._size:
             raise refuse("layout", "the directory is not where it should be: something was cut out or put in")
         if self._read(offset + size, self._size - offset - size) != end_records(end):

@@ -51,7 +51,7 @@ class Member(NamedTuple):
         return self.data + self.packed + DESCRIPTOR.size
 
 
-class End(NamedTuple):
+class ArchiveEnd(NamedTuple):
     """The end of the archive: how many members, and where the directory is."""
 
     members: int
@@ -92,7 +92,7 @@ def directory_entry(member: Member) -> bytes:
     )  # fmt: skip
 
 
-def end_records(end: End) -> bytes:
+def end_records(end: ArchiveEnd) -> bytes:
     """What stands after the directory; the 64-bit records are there if and only if they are needed."""
     count, size, offset = end
     wide = b""

@@ -10,7 +10,7 @@ import zlib
 from typing import IO, Protocol
 
 from holdfast.store.portable.zip_records import (
-    End,
+    ArchiveEnd,
     Member,
     descriptor,
     directory_entry,
@@ -21,6 +21,8 @@ from holdfast.store.portable.zip_records import (
 SEGMENT = 1024 * 1024
 DENSEST = 100
 LEVEL = 6
+QUICK = 1
+"""The level of an archive that is read once, at once."""
 IN_MEMORY = 4 * 1024 * 1024
 
 
@@ -35,8 +37,9 @@ class Sink(Protocol):
 class ZipWriter:
     """One member after the other into a sink; the directory comes last."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, level: int = LEVEL) -> None:
         self._sink = sink
+        self._level = level
         self._at = 0
         self._count = 0
         self._directory: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (closed with the archive)
@@ -60,12 +63,12 @@ class ZipWriter:
             view = memoryview(bytes(self._waiting))
             whole = (len(view) - 1) // SEGMENT * SEGMENT
             for start in range(0, whole, SEGMENT):
-                self._put(_deflated(view[start : start + SEGMENT], zlib.Z_FULL_FLUSH))
+                self._put(_deflated(view[start : start + SEGMENT], zlib.Z_FULL_FLUSH, self._level))
             self._waiting = bytearray(view[whole:])
 
     def end(self) -> None:
         """End the member."""
-        self._put(_deflated(self._waiting, zlib.Z_FINISH))
+        self._put(_deflated(self._waiting, zlib.Z_FINISH, self._level))
         self._waiting = bytearray()
         data = Member(self._name, 0, 0, 0, self._start).data
         member = Member(self._name, self._crc, self._at - data, self._size, self._start)
@@ -75,7 +78,7 @@ class ZipWriter:
 
     def close(self) -> None:
         """Write the directory: the archive is complete."""
-        end = End(self._count, self._directory.tell(), self._at)
+        end = ArchiveEnd(self._count, self._directory.tell(), self._at)
         self._directory.seek(0)
         shutil.copyfileobj(self._directory, self._sink)
         self._sink.write(end_records(end))
@@ -90,11 +93,11 @@ class ZipWriter:
         self._at += len(data)
 
 
-def _deflated(segment: bytearray | memoryview, flush: int) -> bytes:
+def _deflated(segment: bytearray | memoryview, flush: int, level: int) -> bytes:
     """The segment packed, up to a byte's border, so that the next one can follow."""
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packer = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = packer.compress(segment) + packer.flush(flush)
     if len(segment) > DENSEST * len(packed):
-        packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_HUFFMAN_ONLY)
+        packer = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, zlib.Z_HUFFMAN_ONLY)
         packed = packer.compress(segment) + packer.flush(flush)
     return packed

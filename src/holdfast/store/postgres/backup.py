@@ -48,7 +48,11 @@ COLUMNS = """
     WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
 SESSIONS = "SELECT count(*) FROM sessions WHERE life = 'live'"
 PARENTS_FIRST = ("schema_meta", "sessions", "archives", "attachments", "memories")
-AGAIN = "UPDATE search_progress SET epoch = 0, major = 0, minor = 0 WHERE name = 'events'"
+AGAIN = (
+    "UPDATE search_progress SET epoch = 0, major = 0, minor = 0 WHERE name IN ('events', 'event_days')",
+    "DELETE FROM event_days",
+)
+"""What follows the order of the log, which begins anew: words and days are gone through once more."""
 SET_ID = "UPDATE schema_meta SET value = $1 WHERE key = 'store_id'"
 
 
@@ -136,7 +140,8 @@ def _restore(path: Path, url: str, told: Progress) -> None:
             told(done, len(listed))
             _load(connection, archive, table)
         migrate(tx, "postgres")
-        connection.execute(AGAIN)
+        for statement in AGAIN:
+            connection.execute(statement)
         connection.execute(SET_ID, (TimeOrderedIds()(),))
         connection.execute("COMMIT")
 

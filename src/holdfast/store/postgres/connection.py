@@ -17,10 +17,10 @@ from holdfast.core.errors import (
     StoreFailed,
     StoreUnavailable,
 )
-from holdfast.store.engine import READ_SECONDS
-from holdfast.store.postgres.database import LOCK_WAIT, Database, ServerRefused
+from holdfast.store.postgres.database import PostgresDatabase, ServerRefused
 from holdfast.store.postgres.pooler import HINT as POOLER
 from holdfast.store.postgres.server import Connection
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 ERRORS: tuple[type[Exception], ...] = (psycopg.Error,)
 READ_ONLY = "25006"
@@ -35,7 +35,7 @@ SERVER_LOG = "the database server's log says more; nothing was written"
 
 def connect(url: str, *, read_only: bool = False) -> Connection:
     """A connection to a primary on which a commit is durable when it returns; its statements may take any time."""
-    return Database(url).connect(read_only=read_only, patient=True)
+    return PostgresDatabase(url).connect(read_only=read_only, patient=True)
 
 
 @cache
@@ -75,7 +75,7 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=user.split(":")[0] + at + host, query=""))
 
 
-def explain(error: Exception) -> HoldfastError:
+def explain(error: Exception, tuning: StoreTuning = DEFAULT_TUNING) -> HoldfastError:
     """A PostgreSQL error as a caller should see it."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     match error:
@@ -84,11 +84,11 @@ def explain(error: Exception) -> HoldfastError:
         case psycopg.errors.DiskFull():
             return StorageFull(f"the database server's disk is full ({text})")
         case psycopg.errors.LockNotAvailable():
-            return Busy(f"another writer kept the session locked for {LOCK_WAIT}", retry_after=1)
+            return Busy(f"another writer kept the session locked for {tuning.lock_seconds:.0f}s", retry_after=1)
         case psycopg.errors.TooManyConnections():
             return Busy(f"the database server has no free connection ({text})", retry_after=1)
         case psycopg.errors.QueryCanceled():
-            return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
+            return ReadTimeout(f"a read was ended after {tuning.read_seconds:.0f} s")
         case psycopg.errors.DataCorrupted() | psycopg.errors.IndexCorrupted():
             return Corrupt(f"the database is damaged: {text}")
         case psycopg.errors.ReadOnlySqlTransaction():

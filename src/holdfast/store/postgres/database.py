@@ -14,12 +14,14 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
 from holdfast.core.errors import EngineRefused, HoldfastError, InvalidInput
-from holdfast.store.engine import READ_SECONDS, Seen
+from holdfast.store.engine import Seen
 from holdfast.store.postgres.pooler import refuse_shared_sessions
 from holdfast.store.postgres.server import LOOK, KnownServer, ServerReport, check_server
 from holdfast.store.postgres.watch import STATEMENT_SECONDS, Address, Watch, WatchedConnection
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
-LOCK_WAIT = "10s"
+IDLE_WAIT = "10s"
+"""How long the server keeps an open transaction of which it hears nothing."""
 LET_GO_SECONDS = 0.1
 SET_UP_SECONDS = 10.0
 """How long each question may take that a new connection is checked with."""
@@ -36,8 +38,7 @@ kernel too notices a host that has gone."""
 SETTINGS = {
     "synchronous_commit": "on",
     "client_encoding": "UTF8",
-    "lock_timeout": LOCK_WAIT,
-    "idle_in_transaction_session_timeout": LOCK_WAIT,
+    "idle_in_transaction_session_timeout": IDLE_WAIT,
 }
 
 
@@ -49,15 +50,16 @@ class ServerRefused(psycopg.OperationalError):
         self.refusal = refusal
 
 
-class Database:
+class PostgresDatabase:
     """Makes connections to one database, each of which is a primary's and is watched."""
 
-    def __init__(self, url: str, seen: Seen | None = None) -> None:
+    def __init__(self, url: str, seen: Seen | None = None, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         """`seen` is what another process knows of the server; no connection goes back behind it."""
         self._addresses = addresses_of(url)
         self._changing = threading.Lock()
         self._known = KnownServer(seen)
-        self._watch = Watch(self._try_last)
+        self._tuning = tuning
+        self._watch = Watch(self._try_last, tuning)
 
     def connect(self, *, read_only: bool = False, patient: bool = False) -> WatchedConnection:
         """A connection on which a commit is durable when it returns; patient: its statements may take any time.
@@ -91,7 +93,7 @@ class Database:
         connection = self._bare(address)
         try:
             self._check(connection, writes=not read_only)
-            _set_up(connection, read_only=read_only)
+            _set_up(connection, self._tuning, read_only=read_only)
         except HoldfastError as refusal:
             connection.close()
             raise ServerRefused(refusal) from None
@@ -130,6 +132,10 @@ class Database:
                 if isinstance(found, WatchedConnection):
                     return found
                 raise found
+        with suppress(Empty):  # whoever connects after this look closes by himself
+            late = outcome.get_nowait()
+            if isinstance(late, WatchedConnection):
+                late.close()
         raise psycopg.OperationalError("the store is closing")
 
     def _check(self, connection: WatchedConnection, *, writes: bool) -> None:
@@ -177,13 +183,18 @@ def addresses_of(url: str) -> list[Address]:
     ]
 
 
-def _set_up(connection: WatchedConnection, *, read_only: bool) -> None:
-    settings: dict[str, str] = dict(SETTINGS)
+def _set_up(connection: WatchedConnection, tuning: StoreTuning, *, read_only: bool) -> None:
+    settings = SETTINGS | {"lock_timeout": _milliseconds(tuning.lock_seconds)}
     if read_only:
-        settings |= {"default_transaction_read_only": "on", "statement_timeout": f"{READ_SECONDS * 1000:.0f}ms"}
+        settings["default_transaction_read_only"] = "on"
+        settings["statement_timeout"] = _milliseconds(tuning.read_seconds)
     calls = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
     connection.execute(f"SELECT {calls}".encode())
     connection.adapters.register_dumper(int, Int8Dumper)  # one statement for all sizes of integers
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f}ms"
 
 
 def _together(failures: list[tuple[Address, psycopg.Error]]) -> psycopg.Error:

@@ -12,17 +12,18 @@ import psycopg
 from holdfast.core import Clock, HoldfastError, TimeOrderedIds
 from holdfast.core.errors import SchemaNewer, StoreUnavailable
 from holdfast.store.engine import FeedOrder, Reader, Seen, Writer
-from holdfast.store.lanes.chores import Chore
+from holdfast.store.lanes.chores import Chore, chore_of
 from holdfast.store.migrations import migrate, newest, read_only_meta, version_of
 from holdfast.store.postgres import backup
 from holdfast.store.postgres.connection import explain, lock_number, without_password
-from holdfast.store.postgres.database import Database, ServerRefused
+from holdfast.store.postgres.database import PostgresDatabase, ServerRefused
 from holdfast.store.postgres.epochs import Epochs
 from holdfast.store.postgres.frozen_clients import end_frozen_step
 from holdfast.store.postgres.notices import CHANNEL, SCHEMA, Notices
 from holdfast.store.postgres.server import Connection
 from holdfast.store.postgres.text import TEXT
 from holdfast.store.postgres.transaction import PostgresReader, PostgresTx, PostgresWriter
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 log = logging.getLogger("holdfast.store")
 
@@ -37,7 +38,10 @@ FIGURES = """
 
 
 class PostgresEngine:
-    """One PostgreSQL database, migrated; every gateway on it has its own."""
+    """One PostgreSQL database, migrated; every gateway on it has its own.
+
+    To open it shows that the server is there and good enough. Its writers and readers connect when they are first used.
+    """
 
     name = "postgresql"
     lanes = 4
@@ -66,16 +70,25 @@ class PostgresEngine:
     )
     moment_sql: str | None = "SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
     text = TEXT
-    chores: tuple[Chore, ...] = (end_frozen_step,)  # the server's own vacuum looks after its files
 
-    def __init__(self, url: str, clock: Clock, *, read_only: bool = False, seen: Seen | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        seen: Seen | None = None,
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         self.url = without_password(url)
+        self.chores: tuple[Chore, ...] = (chore_of(end_frozen_step, tuning),)  # the server's vacuum looks after files
+        self._tuning = tuning
         self._read_only = read_only
         ids = TimeOrderedIds(clock)
-        self._database = Database(url, seen)
+        self._database = PostgresDatabase(url, seen, tuning)
         self._schema = newest("postgres")
         self._refusal: HoldfastError | None = None
-        self._notices = Notices(self._connect_to_write, ids(), self._look_at_schema)
+        self._notices = Notices(self._connect_to_write, ids(), self._look_at_schema, tuning)
         self._epochs = Epochs(ids, read_only=read_only)
         self._figures: PostgresReader | None = None
         self._asking = threading.Lock()
@@ -97,12 +110,10 @@ class PostgresEngine:
     def writer(self) -> Writer:
         if self._read_only:
             raise StoreUnavailable("the store was opened read-only")
-        with _told():
-            return PostgresWriter(self._epochs.entering(self._connect_to_write), lambda: self._refusal)
+        return PostgresWriter(self._epochs.entering(self._connect_to_write), lambda: self._refusal, self._tuning)
 
     def reader(self) -> Reader:
-        with _told():
-            return PostgresReader(self._epochs.entering(lambda: self._database.connect(read_only=True)))
+        return PostgresReader(self._epochs.entering(lambda: self._database.connect(read_only=True)), self._tuning)
 
     def _connect_to_write(self) -> Connection:
         connection = self._database.connect()
@@ -134,7 +145,7 @@ class PostgresEngine:
     def listen(self, heard: Callable[[], None]) -> None:
         self._notices.listen(heard)
 
-    def check(self) -> list[str]:
+    def check(self, within: float | None = None) -> list[str]:
         """The server looks after its own files; its checksums raise when a page is read."""
         return []
 
@@ -154,10 +165,10 @@ class PostgresEngine:
         try:
             with self._asking:
                 if self._figures is None:
-                    self._figures = PostgresReader(lambda: self._database.connect(read_only=True))
+                    self._figures = PostgresReader(lambda: self._database.connect(read_only=True), self._tuning)
                 size, held = self._figures.snapshot(lambda tx: tx.one(FIGURES), lambda: False)
         except psycopg.Error as error:
-            raise explain(error) from error
+            raise explain(error, self._tuning) from error
         return {"sizeBytes": size, "feedHeldSeconds": held}
 
     def let_go(self) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.store.engine import Tx
+from holdfast.store.tuning import StoreTuning
 
-FROZEN_SECONDS = 5.0
 END_FROZEN = """
     SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
     WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
@@ -22,12 +22,12 @@ END_FROZEN = """
       AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.granted)"""
 
 
-def end_frozen(tx: Tx) -> Sequence[tuple[Any, ...]]:
+def end_frozen(tx: Tx, tuning: StoreTuning) -> Sequence[tuple[Any, ...]]:
     """End what stands still; a row for each."""
-    return tx.all(END_FROZEN, FROZEN_SECONDS)
+    return tx.all(END_FROZEN, tuning.frozen_seconds)
 
 
-def end_frozen_step(tx: Tx) -> bool:
+def end_frozen_step(tx: Tx, tuning: StoreTuning) -> bool:
     """A chore: end what stands still; there is never more to do."""
-    end_frozen(tx)
+    end_frozen(tx, tuning)
     return False

@@ -16,22 +16,28 @@ from collections.abc import Callable
 import psycopg
 
 from holdfast.store.postgres.server import Connection
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 CHANNEL = "holdfast"
 RETRY_SECONDS = 1.0
 SCHEMA = "schema"
 """What a process says that has changed the schema."""
-LOOK_SECONDS = 1.0
-"""How often the listening connection asks the server something: a host that vanished says nothing by itself."""
 
 
 class Notices:
     """The notifying and the listening thread of one process, each started when it is first needed."""
 
-    def __init__(self, connect: Callable[[], Connection], sender: str, look: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        sender: str,
+        look: Callable[[Connection], None],
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         self._connect = connect
         self._sender = sender
         self._look = look
+        self._tuning = tuning
         self._due = threading.Event()
         self._stop = threading.Event()
         self._start = threading.Lock()
@@ -98,5 +104,5 @@ class Notices:
                             due = 0.0
                     if time.monotonic() >= due:
                         self._look(connection)
-                        due = time.monotonic() + LOOK_SECONDS
+                        due = time.monotonic() + self._tuning.schema_look_seconds
                     arrivals.select(max(0.0, due - time.monotonic()))

@@ -33,6 +33,8 @@ TEXT = TextSql(
     place="e.epoch AS epoch, e.xid::text::bigint AS major, e.pos AS pos",
     after="""(e.epoch, e.xid, e.pos) > (?1, ?2::text::xid8, ?3)
       AND NOT EXISTS (SELECT 1 FROM event_text t WHERE t.rowid = e.pos)""",
+    between="""(e.epoch, e.xid, e.pos) > (?1, ?2::text::xid8, ?3)
+      AND (e.epoch, e.xid, e.pos) <= (?4, ?5::text::xid8, ?6)""",
     order="e.epoch, e.xid, e.pos",
     safe="""SELECT epoch, xid::text::bigint, pos FROM (
         (SELECT epoch, xid, pos FROM transcript_events

@@ -1,4 +1,4 @@
-"""Writing and reading through one PostgreSQL connection.
+"""Writing and reading through one PostgreSQL connection, made when it is first needed and anew when it was lost.
 
 A group of writes is pipelined: statements whose results nobody needs are sent without waiting. An error then shows
 late, so a group that meets one is taken back whole and its members run again cautiously, one statement at a time.
@@ -20,7 +20,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
-from holdfast.store.engine import READ_SECONDS, Damage, RecordedEvent, Row, Tx
+from holdfast.store.engine import Damage, RecordedEvent, Row, Tx
 from holdfast.store.postgres import frozen_clients
 from holdfast.store.postgres.connection import (
     ERRORS,
@@ -32,6 +32,7 @@ from holdfast.store.postgres.connection import (
     was_refused,
 )
 from holdfast.store.postgres.server import Connection
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 LOCK = "SELECT pg_advisory_xact_lock(k) FROM unnest(?1::bigint[]) AS k"
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?1)"
@@ -128,13 +129,24 @@ class PostgresWriter:
 
     errors = ERRORS
 
-    def __init__(self, connect: Callable[[], Connection], refusal: Callable[[], HoldfastError | None]) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        refusal: Callable[[], HoldfastError | None],
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         self._connect = connect
         self._refusal = refusal
+        self._tuning = tuning
         self._warnings: list[str] = []
-        self._connection = self._listened_to(connect())
-        self._tx = PostgresTx(self._connection)
+        self._made: Connection | None = None
+        self._tx: PostgresTx
         self._pipeline: contextlib.AbstractContextManager[Any] | None = None
+
+    @property
+    def _connection(self) -> Connection:
+        """The one there is, or a new one."""
+        return self._made or self._make()
 
     @property
     def history(self) -> str:
@@ -146,19 +158,20 @@ class PostgresWriter:
 
         The engine's refusal, if it has one: then nothing is written any more.
         """
+        connection = self._connection
         refusal = self._refusal()
         if refusal is not None:
             raise copy.copy(refusal)
-        if self._connection.info.transaction_status != TransactionStatus.IDLE:
+        if connection.info.transaction_status != TransactionStatus.IDLE:
             raise psycopg.OperationalError("the connection was left in the middle of something")
         if not cautious:
-            self._pipeline = self._connection.pipeline()
+            self._pipeline = connection.pipeline()
             self._pipeline.__enter__()
         self._warnings.clear()
-        self._tx = PostgresTx(self._connection)
-        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        self._tx = PostgresTx(connection)
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         if locks:
-            self._connection.execute(dollars(LOCK), (sorted({lock_number(name) for name in locks}),))
+            connection.execute(dollars(LOCK), (sorted({lock_number(name) for name in locks}),))
         return self._tx
 
     def savepoint(self) -> None:
@@ -187,44 +200,50 @@ class PostgresWriter:
         with contextlib.suppress(psycopg.Error):
             self._leave_pipeline()
         with contextlib.suppress(psycopg.Error):
-            if self._connection.info.transaction_status != TransactionStatus.IDLE:
-                self._connection.execute("ROLLBACK")
+            if self._made is not None and self._made.info.transaction_status != TransactionStatus.IDLE:
+                self._made.execute("ROLLBACK")
 
     def damage(self, error: Exception, *, committing: bool) -> Damage:
         """A lost connection leaves a commit's outcome unknown; what the server itself refused, it rolled back."""
         if isinstance(error, WarnedCommit):
             return Damage.UNSURE
-        if self._connection.closed or self._connection.broken or not was_refused(error):
-            return Damage.FROZEN if self._tx.silence > frozen_clients.FROZEN_SECONDS else Damage.DISCONNECTED
+        if self._made is None:
+            return Damage.DISCONNECTED
+        if self._made.closed or self._made.broken or not was_refused(error):
+            return Damage.FROZEN if self._tx.silence > self._tuning.frozen_seconds else Damage.DISCONNECTED
         if isinstance(error, psycopg.errors.LockNotAvailable) and self._has_ended_frozen():
             return Damage.FREED
         return Damage.NONE
 
     def explain(self, error: Exception) -> HoldfastError:
-        return explain(error)
+        return explain(error, self._tuning)
 
     def reconnect(self) -> None:
         with contextlib.suppress(psycopg.Error):
             self._leave_pipeline()
-        self._connection.close()
-        self._connection = self._listened_to(self._connect())
+        self.close()
+        self._made = None
+        self._make()
 
     def rest(self, *, idle: bool) -> None:
         """The server looks after itself."""
 
     def close(self) -> None:
-        self._connection.close()
+        if self._made is not None:
+            self._made.close()
+
+    def _make(self) -> Connection:
+        connection = self._connect()
+        connection.add_notice_handler(self._note)
+        self._made, self._tx = connection, PostgresTx(connection)
+        return connection
 
     def _has_ended_frozen(self) -> bool:
         """End those who stand still and keep the locks of others; whether there were any."""
         self.rollback()
         with contextlib.suppress(psycopg.Error):
-            return bool(frozen_clients.end_frozen(PostgresTx(self._connection)))
+            return bool(frozen_clients.end_frozen(PostgresTx(self._connection), self._tuning))
         return False
-
-    def _listened_to(self, connection: Connection) -> Connection:
-        connection.add_notice_handler(self._note)
-        return connection
 
     def _note(self, notice: psycopg.errors.Diagnostic) -> None:
         """Keep a warning; in a pipeline nobody can tell whose it is, so it counts for the commit."""
@@ -245,11 +264,11 @@ class ReadTx(PostgresTx):
 
     __slots__ = ("_deadline", "_gone", "_told")
 
-    def __init__(self, connection: Connection, gone: Callable[[], bool]) -> None:
+    def __init__(self, connection: Connection, gone: Callable[[], bool], seconds: float) -> None:
         super().__init__(connection)
-        self._deadline = time.monotonic() + READ_SECONDS
+        self._deadline = time.monotonic() + seconds
         self._gone = gone
-        self._told = READ_SECONDS
+        self._told = seconds
 
     def one(self, sql: str, *args: Any) -> Row | None:
         self._go_on()
@@ -269,58 +288,64 @@ class ReadTx(PostgresTx):
 
 
 class PostgresReader:
-    """A reading connection, made anew when it was lost."""
+    """A reading connection."""
 
     errors = ERRORS
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], Connection], tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._connect = connect
-        self._connection = connect()
+        self._tuning = tuning
+        self._connection: Connection | None = None
         self._interrupted = False
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
         self._settle()
-        if self._connection.closed:
-            self._connection = self._connect()
+        connection = self._connection
+        if connection is None or connection.closed:
+            connection = self._connection = self._connect()
         try:
-            return self._attempt(fn, gone)
+            return _attempt(connection, fn, gone, self._tuning.read_seconds)
         except psycopg.Error as error:
             if error.sqlstate in OUT_OF_STEP:
-                self._connection.close()
-            if not self._connection.closed or gone():
+                connection.close()
+            if not connection.closed or gone():
                 raise
-            self._connection = self._connect()
-            return self._attempt(fn, gone)
+            connection = self._connection = self._connect()
+            return _attempt(connection, fn, gone, self._tuning.read_seconds)
 
     def interrupt(self) -> None:
         """Ask the server to end the statement that runs."""
         self._interrupted = True
-        with contextlib.suppress(psycopg.Error):  # what cannot be ended so is ended by its time
-            self._connection.cancel_safe(timeout=CANCEL_SECONDS)
+        connection = self._connection
+        if connection is not None:
+            with contextlib.suppress(psycopg.Error):  # what cannot be ended so is ended by its time
+                connection.cancel_safe(timeout=CANCEL_SECONDS)
 
     def explain(self, error: Exception) -> HoldfastError:
-        return explain(error)
+        return explain(error, self._tuning)
 
     def close(self) -> None:
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def _settle(self) -> None:
         """Let the server's answer to an interrupt that came late meet a statement of nobody's."""
         if self._interrupted:
             self._interrupted = False
-            with contextlib.suppress(psycopg.Error):
-                self._connection.execute("SELECT 1")
+            if self._connection is not None:
+                with contextlib.suppress(psycopg.Error):
+                    self._connection.execute("SELECT 1")
 
-    def _attempt(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
-        connection = self._connection
-        try:
-            with connection.pipeline():
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                result = fn(ReadTx(connection, gone))
-                connection.execute("COMMIT")
-                return result
-        finally:
-            _leave(connection)
+
+def _attempt(connection: Connection, fn: Callable[[Tx], Any], gone: Callable[[], bool], seconds: float) -> Any:
+    try:
+        with connection.pipeline():
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            result = fn(ReadTx(connection, gone, seconds))
+            connection.execute("COMMIT")
+            return result
+    finally:
+        _leave(connection)
 
 
 def _leave(connection: Connection) -> None:

@@ -19,11 +19,8 @@ import psycopg
 from psycopg.abc import PQGen
 
 from holdfast.store.postgres.server import Connection, ServerIdentity
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
-QUIET_SECONDS = 3.0
-"""How long a statement may go unanswered before the server is asked."""
-PROBE_SECONDS = 4.0
-"""How long that question may go unanswered."""
 LOOK_SECONDS = 0.25
 STATEMENT_SECONDS = 60.0
 """The longest wait of a connection that is not patient, such as for a synchronous standby that has gone."""
@@ -88,8 +85,9 @@ class WatchedConnection(Connection):
 class Watch:
     """The open connections of one database, and the thread that looks at those that wait."""
 
-    def __init__(self, vanished: Callable[[Address], None]) -> None:
+    def __init__(self, vanished: Callable[[Address], None], tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._vanished = vanished
+        self._tuning = tuning
         self._connections: weakref.WeakSet[WatchedConnection] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._looking = False
@@ -121,12 +119,12 @@ class Watch:
     def _look(self) -> None:
         while True:
             connections = self.open()
-            now = time.monotonic()
-            quiet = [each for each in connections if _waited(each, now) > QUIET_SECONDS]
+            now, quiet_seconds = time.monotonic(), self._tuning.quiet_seconds
+            quiet = [each for each in connections if _waited(each, now) > quiet_seconds]
             for each in quiet:
                 if _waited(each, now) > each.limit:
                     each.cut(f"the database server did not answer within {each.limit:.0f} s")
-            due = [each for each in quiet if each.backend and now - each.asked_at > QUIET_SECONDS]
+            due = [each for each in quiet if each.backend and now - each.asked_at > quiet_seconds]
             if due and (self._probe is None or not self._probe.is_alive()):
                 self._probe = threading.Thread(target=self._ask, args=(due,), name="holdfast-probe", daemon=True)
                 self._probe.start()
@@ -158,11 +156,11 @@ class Watch:
                 each.cut("the database server has not answered, and does not answer on a new connection either")
 
     def _alive(self, address: Address, backends: list[int]) -> set[int]:
-        timeout = {"connect_timeout": max(2, int(PROBE_SECONDS))}
+        timeout = {"connect_timeout": max(2, int(self._tuning.probe_seconds))}
         with WatchedConnection.connect(
             **address | timeout, autocommit=True, cursor_factory=psycopg.RawCursor
         ) as connection:
-            connection.limit = PROBE_SECONDS
+            connection.limit = self._tuning.probe_seconds
             self.add(connection)
             return {pid for (pid,) in connection.execute(ALIVE, (backends,))}
 

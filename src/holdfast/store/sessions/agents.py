@@ -11,9 +11,9 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.core.statuses import ACTIVE, AGENT_ENDS, COMPLETED, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
+from holdfast.store.log.log_reader import existing_head, head_of
 from holdfast.store.log.prepare import at_time, check_most
 from holdfast.store.log.projection import Child, completed_agent, new_agent
-from holdfast.store.log.reading import existing_head, head_of
 from holdfast.store.log.replay import find_replays, first_body
 from holdfast.store.log.rows import AGENTS
 from holdfast.store.part import Part

@@ -18,10 +18,10 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.core.statuses import COMPACTION, MANUAL
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append, stale
-from holdfast.store.log.prepare import Prepared, check_most, with_body
+from holdfast.store.log.log_reader import Head, existing_head, read
+from holdfast.store.log.prepare import PreparedEvent, check_most, with_body
 from holdfast.store.log.projection import Child, new_checkpoint, surplus
-from holdfast.store.log.reading import Head, existing_head, read
-from holdfast.store.log.replay import Known, conflict_with, find_by_key, first_body, known_before
+from holdfast.store.log.replay import KnownEvent, conflict_with, find_by_key, first_body, known_before
 from holdfast.store.log.rows import CHECKPOINTS, INSERT_SNAPSHOT
 from holdfast.store.part import Part
 
@@ -183,7 +183,7 @@ class Checkpoints(Part):
         return await self.workers.read(run)
 
     def _put_snapshot(
-        self, tx: Tx, session_id: str, head: Head, events: Sequence[Prepared], body: SnapshotSaved | Compacted
+        self, tx: Tx, session_id: str, head: Head, events: Sequence[PreparedEvent], body: SnapshotSaved | Compacted
     ) -> Snapshot:
         appended = append(tx, self.tenant, session_id, events)
         tx.run(INSERT_SNAPSHOT, head.session_no, appended.first_seq, body.first_seq, body.last_seq)
@@ -240,7 +240,7 @@ def check_label(name: str) -> str:
     return name
 
 
-def _check_same(known: Known, body: type[Body], asked: dict[str, Any]) -> Body:
+def _check_same(known: KnownEvent, body: type[Body], asked: dict[str, Any]) -> Body:
     """What was written first, or IdempotencyConflict if it is not what is asked."""
     first = first_body(known, body)
     said = {name: getattr(first, name) for name in asked}
@@ -249,7 +249,7 @@ def _check_same(known: Known, body: type[Body], asked: dict[str, Any]) -> Body:
     return first
 
 
-def _first(known: Known, asked: dict[str, Any]) -> Checkpoint:
+def _first(known: KnownEvent, asked: dict[str, Any]) -> Checkpoint:
     """The checkpoint as it was made first: what a retry is told."""
     body = _check_same(known, CheckpointCreated, asked)
     return as_checkpoint(body.checkpoint_id, new_checkpoint(0, body, known.created_at))

@@ -15,7 +15,7 @@ from holdfast.core.event_bodies import AgentCompleted, AgentSpawned, EventBody, 
 from holdfast.core.ids import check_name
 from holdfast.core.statuses import ACTIVE, AGENT_ENDS, ENDED_GOALS, MEDIUM, PENDING
 from holdfast.store.engine import Tx
-from holdfast.store.log.prepare import Prepared, at_time, check_most
+from holdfast.store.log.prepare import PreparedEvent, at_time, check_most
 from holdfast.store.log.projection import (
     Child,
     Children,
@@ -24,14 +24,14 @@ from holdfast.store.log.projection import (
     new_agent,
     new_goal,
 )
-from holdfast.store.log.rows import AGENTS, GOALS, Family
+from holdfast.store.log.rows import AGENTS, GOALS, ChildTable
 from holdfast.store.sessions.agents import MAX_REPORT, same_members
 from holdfast.store.sessions.goals import NAME_TRIES, check_goal
 
 MAX_CHILDREN = 1_000
 """Goals and sub-agents of one patch."""
 
-OwnEvent = Callable[[EventBody], Prepared]
+OwnEvent = Callable[[EventBody], PreparedEvent]
 """Makes one of Holdfast's own events."""
 
 
@@ -90,7 +90,7 @@ def digest_of(given: Any) -> str:
 class Upsert:
     """The events of a patch's children, and the rows that they lead to."""
 
-    events: list[Prepared] = field(default_factory=list)
+    events: list[PreparedEvent] = field(default_factory=list)
     goals: Children = field(default_factory=dict)
     agents: Children = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class Upsert:
         AGENTS.put(tx, session_no, self.agents)
 
 
-def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], session: "Rows | None") -> Upsert:
+def upsert(patch: ChildrenPatch, own_event: OwnEvent, ids: Callable[[], str], session: "SessionRows | None") -> Upsert:
     """What the patch makes of the goals and sub-agents of a session, or of a new one; InvalidInput, Conflict or
     TooLarge."""
     done = Upsert()
@@ -122,7 +122,7 @@ Say = Callable[[EventBody, int | None], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SessionRows:
     """The rows of a session that is there."""
 
     tx: Tx
@@ -133,8 +133,8 @@ class Rows:
 class _Kind:
     """The children of one kind as the patch has left them so far."""
 
-    session: Rows | None
-    family: Family
+    session: SessionRows | None
+    table: ChildTable
     changed: Children
     ids: Callable[[], str]
     next: int = 0
@@ -144,12 +144,12 @@ class _Kind:
     def get(self, name: str) -> Child | None:
         if name in self.changed or self.session is None:
             return self.changed.get(name)
-        return self.family.get(self.session.tx, self.session.session_no, name)
+        return self.table.get(self.session.tx, self.session.session_no, name)
 
     def next_number(self) -> int:
         if not self.next:
             here = self.session
-            self.next = 1 if here is None else self.family.next_number(here.tx, here.session_no)
+            self.next = 1 if here is None else self.table.next_number(here.tx, here.session_no)
         return self.next
 
     def number(self) -> int:

@@ -18,10 +18,10 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.core.statuses import EFFECT_ENDS, FINISHED, STARTED, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
-from holdfast.store.log.prepare import Prepared
+from holdfast.store.log.log_reader import existing_head, head_of
+from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.log.projection import Child, finished_effect, started_effect
-from holdfast.store.log.reading import existing_head, head_of
-from holdfast.store.log.replay import Known, conflict_with, known_before
+from holdfast.store.log.replay import KnownEvent, conflict_with, known_before
 from holdfast.store.log.rows import EFFECTS
 from holdfast.store.part import Part
 
@@ -148,7 +148,7 @@ def _cut(shown: str) -> str:
     return shown.encode(errors="replace")[:MAX_SHOWN].decode(errors="ignore")
 
 
-def _is_start(known: Known, event: Prepared, body: ToolStarted) -> bool:
+def _is_start(known: KnownEvent, event: PreparedEvent, body: ToolStarted) -> bool:
     """Whether an event that has the key, or the id, is the start of this very effect."""
     if known.type != ToolStarted.TYPE:
         return False

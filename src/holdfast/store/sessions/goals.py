@@ -11,10 +11,10 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.core.statuses import ENDED_GOALS, GOAL_PRIORITIES, GOAL_STATUSES, MEDIUM, PENDING, GoalStatus, one_of
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
-from holdfast.store.log.prepare import Prepared, at_time, check_most, with_body
+from holdfast.store.log.log_reader import Head, existing_head, head_of
+from holdfast.store.log.prepare import PreparedEvent, at_time, check_most, with_body
 from holdfast.store.log.projection import Child, changed_goal, new_goal
-from holdfast.store.log.reading import Head, existing_head, head_of
-from holdfast.store.log.replay import Known, conflict_with, find_replays, first_body, known_before
+from holdfast.store.log.replay import KnownEvent, conflict_with, find_replays, first_body, known_before
 from holdfast.store.log.rows import GOALS
 from holdfast.store.part import Part
 
@@ -25,7 +25,7 @@ NAME_TRIES = 100
 class _End(NamedTuple):
     """The event that ends a goal, before the goal has its name, and what it changes."""
 
-    draft: Prepared
+    draft: PreparedEvent
     changes: GoalChanges
 
 
@@ -92,7 +92,7 @@ class Goals(Part):
 
         return await self.write(session_id, write)
 
-    def _kept(self, tx: Tx, head: Head, known: Known, goal_id: str | None, description: str) -> Goal:
+    def _kept(self, tx: Tx, head: Head, known: KnownEvent, goal_id: str | None, description: str) -> Goal:
         """The goal that was there already when this key was used to add it, by an event that changed nothing."""
         first = first_body(known, GoalUpdated)
         there = None if goal_id is None else GOALS.get(tx, head.session_no, goal_id)
@@ -185,7 +185,7 @@ def _free_name(tx: Tx, head: Head | None, number: int) -> str | None:
     return None
 
 
-def _first_result(known: Known, given: GoalChanges, goal_id: str | None, end: _End | None) -> Goal:
+def _first_result(known: KnownEvent, given: GoalChanges, goal_id: str | None, end: _End | None) -> Goal:
     """The goal as it was added first: what a retry is told."""
     first = first_body(known, GoalAdded)
     if first != GoalAdded(goal_id or first.goal_id, **given):

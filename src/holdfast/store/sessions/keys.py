@@ -2,7 +2,8 @@
 
 A key routes to one session at a time; every session it ever routed to stays on record with its times. A reset moves
 a key to a new session, and both sessions' logs say so. When a key's session is deleted, its next use makes a new one:
-never one that it routed to before, so that no reset or deletion is undone.
+never one that it routed to before, so that no reset or deletion is undone by using a key. Whoever undeletes a session
+says that it is to come back: then its keys do that were not used meanwhile.
 """
 
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from holdfast.core.ids import check_name, check_session_id, session_id_for
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, open_head
-from holdfast.store.log.prepare import Prepared, with_body
+from holdfast.store.log.log_reader import existing_head, head_of
+from holdfast.store.log.prepare import PreparedEvent, with_body
 from holdfast.store.log.projection import DEFAULT_AGENT, created, superseded
-from holdfast.store.log.reading import existing_head, head_of
 from holdfast.store.log.rows import get_facts
 from holdfast.store.part import Part, key_lock
 from holdfast.store.sessions.sessions import describe
@@ -50,9 +51,10 @@ ROUTES_TO = """
     FROM session_routes r JOIN sessions s ON s.session_no = r.session_no
     WHERE r.session_no = ?1 ORDER BY r.key"""
 KEYS_TO = "SELECT key FROM session_entries WHERE session_no = ?1 ORDER BY key"
+ENTRIES_TO = "SELECT key, created_at FROM session_entries WHERE session_no = ?1 ORDER BY key"
 PUT_ENTRY = """
     INSERT INTO session_entries (tenant, key, session_no, document, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+    VALUES (?1, ?2, ?3, ?4, ?6, ?5)
     ON CONFLICT (tenant, key) DO UPDATE SET session_no = excluded.session_no, updated_at = excluded.updated_at"""
 END_ROUTES = """
     UPDATE session_routes SET ended_at = ?3 WHERE tenant = ?1 AND key = ?2 AND ended_at IS NULL"""
@@ -251,14 +253,31 @@ def routes_to(tx: Tx, session_no: int) -> list[Route]:
     return [Route(*row) for row in tx.all(ROUTES_TO, session_no)]
 
 
-def route(tx: Tx, tenant: str, key: str, session_no: int, at: int) -> None:
-    """Let a key, new or not, route to a session from now on."""
+def entries_to(tx: Tx, session_no: int) -> list[tuple[str, int]]:
+    """The keys that route to a session now, and since when each of them is there."""
+    return [(row[0], row[1]) for row in tx.all(ENTRIES_TO, session_no)]
+
+
+def route(tx: Tx, tenant: str, key: str, session_no: int, at: int, *, made_at: int | None = None) -> None:
+    """Let a key, new or not, route to a session from now on; one that comes back was made before."""
     tx.run(END_ROUTES, tenant, key, at)
-    tx.run(PUT_ENTRY, tenant, key, session_no, b"{}", at)
+    tx.run(PUT_ENTRY, tenant, key, session_no, b"{}", at, at if made_at is None else made_at)
     tx.run(PUT_ROUTE, tenant, key, session_no, at)
 
 
-def supersede(tx: Tx, tenant: str, session_id: str, event: Prepared, keys: tuple[str, ...], successor: str) -> None:
+def route_back(tx: Tx, tenant: str, key: str, session_no: int, at: int, *, left_at: int, made_at: int | None) -> bool:
+    """Let a key route again to the session that it lost when that was deleted; False, and it stays as it is, if it was
+    used meanwhile: it routes to another session, or did and that was deleted too."""
+    if find(tx, tenant, key) is not None or was_left_since(tx, tenant, key, left_at):
+        return False
+    first = tx.one(SPAN, tenant, key)
+    route(tx, tenant, key, session_no, at, made_at=first[0] if made_at is None and first is not None else made_at)
+    return True
+
+
+def supersede(
+    tx: Tx, tenant: str, session_id: str, event: PreparedEvent, keys: tuple[str, ...], successor: str
+) -> None:
     """Move keys from a session to its successor, and say so in the log of the one that is left."""
     append(tx, tenant, session_id, [event])
     describe(tx, tenant, session_id, lambda facts: superseded(facts, SessionReset(successor)))

@@ -18,7 +18,8 @@ from holdfast.core.statuses import COMPLETED, SESSION_STATUSES, one_of
 from holdfast.store.engine import Row, Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append
-from holdfast.store.log.prepare import FOR_EVENTS, Prepared, check_most, with_body
+from holdfast.store.log.log_reader import absent, existing_head, head_of, page_length
+from holdfast.store.log.prepare import FOR_EVENTS, PreparedEvent, check_most, with_body
 from holdfast.store.log.projection import (
     DEFAULT_AGENT,
     SessionFacts,
@@ -28,7 +29,6 @@ from holdfast.store.log.projection import (
     with_metadata,
     with_tags,
 )
-from holdfast.store.log.reading import absent, existing_head, head_of, page_length
 from holdfast.store.log.rows import get_facts, put_facts
 from holdfast.store.part import Part
 
@@ -67,6 +67,8 @@ class Filter:
     status: str | None = None
     created_from: int | None = None
     created_to: int | None = None
+    agent: str | None = None
+    held: bool | None = None
 
 
 class Sessions(Part):
@@ -133,7 +135,7 @@ class Sessions(Part):
         """One page of the sessions that fit, newest first; it ends early, at a cursor, rather than be large."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:
             raise InvalidInput(f"limit must be 1 to {MAX_PAGE}, not {limit}")
-        before = END if cursor is None else _cursor(cursor)
+        before = place_of(cursor)
         asked = check_filter(chosen or Filter())
         return await self.workers.read(lambda tx: page(tx, self.tenant, asked, before, limit))
 
@@ -184,7 +186,7 @@ class Sessions(Part):
         event = self.own_event(body)
         return await self._change(session_id, event, lambda facts: with_hold(facts, body))
 
-    async def _change(self, session_id: str, event: Prepared, change: Change) -> Session:
+    async def _change(self, session_id: str, event: PreparedEvent, change: Change) -> Session:
         check_session_id(session_id)
 
         def write(tx: Tx) -> Session:
@@ -232,6 +234,12 @@ def get(tx: Tx, tenant: str, session_id: str) -> Session:
     return as_session(row)
 
 
+def find(tx: Tx, tenant: str, session_id: str) -> Session | None:
+    """The session, or None if it is not there, or no more."""
+    row = tx.one(GET, tenant, session_id)
+    return as_session(row) if row is not None and row[-2] == "live" else None
+
+
 def page(tx: Tx, tenant: str, chosen: Filter, before: int = END, limit: int = MAX_PAGE) -> SessionPage:
     """The newest sessions that fit, of those before a place in the list."""
     sizes, values = select("length(s.document)", chosen, tenant, before)
@@ -257,10 +265,13 @@ def select(columns: str, chosen: Filter, tenant: str, before: int) -> tuple[str,
         ("s.status =", chosen.status),
         ("s.created_at >=", chosen.created_from),
         ("s.created_at <", chosen.created_to),
+        ("s.agent =", chosen.agent),
     ):
         if value is not None:
             values.append(value)
             conditions.append(f"{condition} ?{len(values)}")
+    if chosen.held is not None:
+        conditions.append(f"s.held = {int(chosen.held)}")  # written out: only so does the index of those held serve
     return f"SELECT {columns} FROM {source} WHERE {' AND '.join(conditions)} ORDER BY {order} DESC", values
 
 
@@ -273,7 +284,13 @@ def check_object(value: Mapping[str, Any], what: str) -> dict[str, Any]:
 
 def check_filter(chosen: Filter) -> Filter:
     """The filter; InvalidInput if no session could ever fit it."""
-    for text, what in ((chosen.user_id, "a user id"), (chosen.tag, "a tag"), (chosen.status, "a status")):
+    names = (
+        (chosen.user_id, "a user id"),
+        (chosen.tag, "a tag"),
+        (chosen.status, "a status"),
+        (chosen.agent, "an agent's name"),
+    )
+    for text, what in names:
         if text is not None:
             check_name(text, what)
     for time in (chosen.created_from, chosen.created_to):
@@ -312,7 +329,10 @@ def as_session(row: Row) -> Session:
     )
 
 
-def _cursor(text: str) -> int:
+def place_of(text: str | None) -> int:
+    """The place in the list that a cursor names; InvalidInput if it is none."""
+    if text is None:
+        return END
     if not isinstance(text, str) or not text.isascii() or not text.isdigit() or len(text) > 19:
         raise InvalidInput(f"{text!r:.80} is not a cursor of this list", hint="use the cursor of the page before")
     return min(int(text), END)

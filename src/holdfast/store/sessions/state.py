@@ -19,13 +19,13 @@ from holdfast.core.ids import check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
-from holdfast.store.log.prepare import Prepared
-from holdfast.store.log.reading import Head, existing_head, head_of
+from holdfast.store.log.log_reader import Head, existing_head, head_of
+from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.log.replay import find_replays
 from holdfast.store.log.rows import PUT_STATE
 from holdfast.store.part import Part
 from holdfast.store.sessions import state_points
-from holdfast.store.sessions.children import ChildrenPatch, Rows, Upsert, upsert
+from holdfast.store.sessions.children import ChildrenPatch, SessionRows, Upsert, upsert
 from holdfast.store.sessions.snapshot import SessionSnapshot
 from holdfast.store.sessions.state_document import EMPTY_STATE, StateDocument, check_size, merged, stored_state
 
@@ -65,7 +65,7 @@ class _Patch:
 
     session_id: str
     body: Mapping[str, Any]
-    event: Prepared
+    event: PreparedEvent
     expected_version: int | None
     lease: Lease | None
     create: bool
@@ -228,7 +228,7 @@ class States(Part):
             return _Later()
         more = Upsert()
         if asked.children is not None:
-            rows = None if head is None else Rows(tx, head.session_no)
+            rows = None if head is None else SessionRows(tx, head.session_no)
             more = upsert(asked.children, self.own_event, self.ids, rows)
         unchecked = asked.lease if head is None else None
         seq = append(tx, self.tenant, asked.session_id, [event, *more.events], lease=unchecked).first_seq

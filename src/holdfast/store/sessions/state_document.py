@@ -13,7 +13,7 @@ import msgspec
 from holdfast.core import State, strict_json
 from holdfast.core.errors import TooLarge
 from holdfast.store.engine import Tx
-from holdfast.store.log.reading import Head
+from holdfast.store.log.log_reader import Head
 from holdfast.store.log.rows import GET_STATE
 
 EMPTY_STATE = b"{}"

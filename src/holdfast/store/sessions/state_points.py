@@ -14,8 +14,16 @@ from holdfast.core import strict_json, types
 from holdfast.core.errors import Corrupt
 from holdfast.core.event_bodies import StateUpdated, read
 from holdfast.store.engine import Tx
+from holdfast.store.log.log_reader import (
+    COLUMNS,
+    STRETCH_BYTES,
+    Head,
+    checked,
+    count_within,
+    erased_since,
+    existing_head,
+)
 from holdfast.store.log.projection import NO_PATCH, StateFacts, patched
-from holdfast.store.log.reading import COLUMNS, STRETCH_BYTES, Head, checked, count_within, erased_since, existing_head
 from holdfast.store.part import Workers
 
 STEP = 1_000
@@ -46,7 +54,7 @@ SOURCE = f"""
     LEFT JOIN transcript_events p ON p.session_no = e.session_no + 0 AND p.seq = e.seq - 1
     WHERE i.session_no = ?1 AND i.type = '{types.STATE_UPDATED}' AND i.seq > ?2 AND i.seq <= ?3
     ORDER BY i.seq LIMIT ?4"""
-"""The type is written out, because only then does the index of the patches serve; the zeros are as in `reading`."""
+"""The type is written out, because only then does the index of the patches serve; the zeros are as in `log_reader`."""
 PATCHES = f"SELECT {COLUMNS} {SOURCE}"
 SIZES = f"SELECT length(e.payload) {SOURCE}"
 
@@ -93,6 +101,14 @@ async def state_at(workers: Workers, lock: str, tenant: str, session_id: str, he
         if is_due(place.cost, 2 * len(document)):
             await workers.write(lambda tx, kept=(place, document): _leave(tx, tenant, session_id, head, *kept), (lock,))  # type: ignore[misc]
             place = place._replace(cost=0)
+    return place.facts
+
+
+async def look_at(workers: Workers, head: Head, seq: int) -> StateFacts:
+    """The same for whoever only looks: no point is kept."""
+    place = await workers.read(lambda tx: _last_point(tx, head, seq))
+    while place.seq < seq:
+        place = await workers.read(lambda tx, place=place: _go_on(tx, head, place, seq))  # type: ignore[misc]
     return place.facts
 
 

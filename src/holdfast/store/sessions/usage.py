@@ -8,8 +8,8 @@ from holdfast.core.event_bodies import UsageRecorded
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.log.projection import UsageDay, more_usage, usage_day
-from holdfast.store.log.reading import existing_head
 from holdfast.store.log.rows import PUT_USAGE, usage_row
 from holdfast.store.part import Part
 

@@ -1,7 +1,11 @@
-"""A SQLite store as one file: copied page by page from one snapshot while others write, and put back."""
+"""A SQLite store as one file: copied page by page from one snapshot while others write, and put back.
+
+A table that no store has keeps the files of a folder that goes with the store.
+"""
 
 import contextlib
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,8 +17,7 @@ from holdfast.store.migrations import migrate, newest
 from holdfast.store.sqlite.database_file import left_beside
 from holdfast.store.sqlite.owner import forget_owner
 from holdfast.store.sqlite.transaction import SqliteTx, explain
-
-STEP_PAGES = 2_000
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 Progress = Callable[[int, int], None]
 
@@ -23,17 +26,22 @@ ANOTHER = "take another backup; nothing was made of this one"
 SET_ID = "UPDATE schema_meta SET value = ? WHERE key = 'store_id'"
 NOTE = "INSERT OR REPLACE INTO schema_meta (key, value) VALUES ('damaged', ?)"
 NOTED = "SELECT value FROM schema_meta WHERE key = 'damaged'"
+MAKE_FILES = "CREATE TABLE backup_files (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, content BLOB NOT NULL)"
+ADD_FILE = "INSERT INTO backup_files VALUES (?, ?, ?)"
+HAS_FILES = "SELECT count(*) FROM sqlite_schema WHERE name = 'backup_files'"
+FILES = "SELECT name, sha256, content FROM backup_files ORDER BY name"
+DROP_FILES = "DROP TABLE IF EXISTS backup_files"
 DROP_NOTE = "DELETE FROM schema_meta WHERE key = 'damaged'"
 
 
-def copy(source: apsw.Connection, target: Path, told: Progress) -> None:
+def copy(source: apsw.Connection, target: Path, told: Progress, tuning: StoreTuning = DEFAULT_TUNING) -> None:
     """Copy the store as it is now to a new or empty file that stands alone.
 
     The snapshot is held until the copy is done, and the write-ahead log grows meanwhile: see the log's bound.
     """
     source.execute("BEGIN")
     source.execute("SELECT count(*) FROM schema_meta").fetchall()  # the snapshot begins with the first read
-    _copy_pages(source, target, told)
+    _copy_pages(source, target, told, tuning)
     source.execute("ROLLBACK")
 
 
@@ -64,6 +72,34 @@ def noted(path: Path) -> str | None:
         raise Corrupt(f"the backup is damaged: {error}", hint=ANOTHER) from error
 
 
+def keep_files(path: Path, files: Iterable[tuple[str, bytes]]) -> int:
+    """Put files into a backup, by their names; how many there were."""
+    count = 0
+    with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as made:
+        made.execute("PRAGMA synchronous=FULL")
+        with made:
+            for name, raw in files:
+                if not count:
+                    made.execute(MAKE_FILES)
+                made.execute(ADD_FILE, (name, hashlib.sha256(raw).hexdigest(), raw))
+                count += 1
+    return count
+
+
+def kept_files(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of a backup; Corrupt if one is not what was put there."""
+    try:
+        with contextlib.closing(_opened(path)) as backup:
+            if not backup.execute(HAS_FILES).get:
+                return
+            for name, digest, raw in backup.execute(FILES):
+                if hashlib.sha256(raw).hexdigest() != digest:
+                    raise Corrupt(f"the backup is damaged: {name!r:.200} is not what was written", hint=ANOTHER)
+                yield name, raw
+    except apsw.Error as error:
+        raise Corrupt(f"the backup is damaged: {error}", hint=ANOTHER) from error
+
+
 def _opened(backup: Path) -> apsw.Connection:
     """Immutable: nobody writes to a backup, and SQLite must not look for a log beside it."""
     return apsw.Connection(
@@ -88,6 +124,7 @@ def _restore(backup: Path, target: Path, told: Progress) -> None:
             migrate(SqliteTx(made, SystemClock()), "sqlite")
             made.pragma("user_version", newest("sqlite"))
             made.execute(SET_ID, (TimeOrderedIds()(),))
+            made.execute(DROP_FILES)
 
 
 def _refuse_store_in_use(path: Path) -> None:
@@ -117,7 +154,7 @@ def is_backup(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
-def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
+def _copy_pages(there: apsw.Connection, target: Path, told: Progress, tuning: StoreTuning = DEFAULT_TUNING) -> None:
     if target.exists() and target.stat().st_size:
         raise InvalidInput(f"{target} is not empty")
     target.touch(mode=0o600)
@@ -126,7 +163,7 @@ def _copy_pages(there: apsw.Connection, target: Path, told: Progress) -> None:
         made.execute("PRAGMA synchronous=FULL")
         with made.backup("main", there, "main") as pages:
             while not pages.done:
-                pages.step(STEP_PAGES)
+                pages.step(tuning.copy_pages)
                 told(pages.page_count - pages.remaining, pages.page_count)
         made.execute("PRAGMA journal_mode=DELETE")  # one file, that needs no log beside it
         forget_owner(made)

@@ -3,23 +3,25 @@
 The file is opened through SQLite only, never with a plain `open`: closing any other descriptor of it would drop
 this process's locks. The lane's connection is the only one that writes and the only one that checkpoints. If the
 file or the write-ahead log under it is ever replaced, the store stops acknowledging instead of writing into a lost
-file.
+file. Whoever only reads changes nothing at all: see `read_only`.
 """
 
 import contextlib
 import os
 import stat
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from holdfast.core import Clock
-from holdfast.core.errors import SchemaUnknown, StoreUnavailable
+from holdfast.core.errors import ReadTimeout, SchemaUnknown, StoreUnavailable
+from holdfast.core.store_file import Claim
 from holdfast.store.engine import FeedOrder, Reader, Seen, Writer
-from holdfast.store.lanes.chores import Chore
-from holdfast.store.lock import Claim
+from holdfast.store.lanes.chores import Chore, chore_of
 from holdfast.store.migrations import migrate, newest, read_only_meta
 from holdfast.store.sqlite import backup, space
 from holdfast.store.sqlite.backup import APPLICATION_ID
@@ -28,11 +30,13 @@ from holdfast.store.sqlite.database_file import DatabaseFile, refuse_log_alone
 from holdfast.store.sqlite.disk_reserve import RESERVE_BYTES, Reserve, Room
 from holdfast.store.sqlite.engine_version import check_engine, linked_version
 from holdfast.store.sqlite.log import CHECKPOINT_PAGES, PAGE, TRUNCATE_PAGES, WAL_LIMIT_PAGES, WriteAheadLog
-from holdfast.store.sqlite.mounts import check_file_system
+from holdfast.store.sqlite.mounts import MOUNTINFO, check_file_system
 from holdfast.store.sqlite.owner import Owner
+from holdfast.store.sqlite.read_only import ReadOnlyFile, ReadOnlyReader
 from holdfast.store.sqlite.text import TEXT
 from holdfast.store.sqlite.transaction import BUSY_MS, SqliteReader, SqliteTx, explain
 from holdfast.store.sqlite.writer import SqliteWriter
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 
 class SqliteEngine:
@@ -50,7 +54,6 @@ class SqliteEngine:
     )
     moment_sql: str | None = None
     text = TEXT
-    chores: tuple[Chore, ...] = (space.give_back,)
 
     def __init__(
         self,
@@ -61,29 +64,33 @@ class SqliteEngine:
         claim: Claim | None = None,
         reserve_bytes: int = RESERVE_BYTES,
         wal_limit_pages: int = WAL_LIMIT_PAGES,
+        mountinfo: Path = MOUNTINFO,
+        tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
         self.version = check_engine(linked_version())
         self.path = path
         self.url = f"sqlite:///{path}"
+        self.chores: tuple[Chore, ...] = (chore_of(space.give_back, tuning),)
         self._clock = clock
-        self._owner = None if claim is None else Owner(path, claim, clock)
+        self._tuning = tuning
+        self._owner = None if claim is None else Owner(path, claim, clock, tuning)
         self._room: Room | None = None
         self._writer: SqliteWriter | None = None
         self._data_version = DataVersion(lambda: self._connect(query_only=True))
         self._file: DatabaseFile | None = None
-        check_file_system(path)
-        if path.is_dir():
-            raise StoreUnavailable(f"{path} is a folder", hint="name a file, for example sqlite:///holdfast.db")
-        self._flags = _reading_flags(path) if read_only else apsw.SQLITE_OPEN_READWRITE
+        self._only_read: ReadOnlyFile | None = None
+        self._looks = count()
+        check_file_system(path, mountinfo)
+        if path.exists() and not path.is_file():  # a pipe would be waited for, for ever
+            kind = "a folder" if path.is_dir() else "no plain file"
+            raise StoreUnavailable(f"{path} is {kind}", hint="name a file, for example sqlite:///holdfast.db")
         try:
             refuse_log_alone(path)
-            self._ask_owner(read_only=read_only)
             if read_only:
-                self._file = DatabaseFile(path)
-                connection = self._connect(query_only=True)
-                self.store_id = read_only_meta(SqliteTx(connection, clock), "sqlite")
-                connection.close()
+                self._open_for_reading()
             else:
+                if self._owner is not None and path.exists():
+                    self._owner.await_turn(lambda: self._connect(query_only=True))
                 self._open_for_writing(Reserve(path, reserve_bytes), wal_limit_pages)
         except apsw.Error as error:
             raise explain(error) from error
@@ -95,11 +102,13 @@ class SqliteEngine:
         return self._writer
 
     def reader(self) -> Reader:
-        return SqliteReader(self._connect(query_only=True), self._clock)
+        if self._only_read is not None:
+            return ReadOnlyReader(self._only_read, self._clock, self._tuning)
+        return SqliteReader(self._connect(query_only=True), self._clock, self._tuning)
 
     def moment(self) -> str | None:
-        """The version of the file, which every commit changes."""
-        return self._data_version.now()
+        """The version of the file, which every commit changes; for those who only read, one that never comes again."""
+        return self._data_version.now() if self._only_read is None else f"look {next(self._looks)}"
 
     def announce(self) -> None:
         """Other processes look by themselves once a second."""
@@ -107,22 +116,26 @@ class SqliteEngine:
     def listen(self, heard: Callable[[], None]) -> None:
         """Nobody announces."""
 
-    def check(self) -> list[str]:
-        """What SQLite's own integrity check finds."""
-        connection = self._connect(query_only=True)
+    def check(self, within: float | None = None) -> list[str]:
+        """What SQLite's own check finds: of all that there is, or without the indexes if it must end in time."""
         try:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+            with self._reading() as connection:
+                if within is not None:
+                    end = time.monotonic() + within
+                    connection.set_progress_handler(lambda: time.monotonic() > end, 50_000)
+                pragma = "integrity_check" if within is None else "quick_check"
+                found = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
+        except apsw.InterruptError as error:
+            raise ReadTimeout(f"the file was not checked within {within} s") from error
         except apsw.Error as error:
             return [str(error)]
-        finally:
-            connection.close()
         return [] if found == ["ok"] else found
 
     def copy_to(self, path: Path, told: Callable[[int, int], None]) -> None:
         """Copy the store, as it is at one moment, to a new file."""
         try:
-            with contextlib.closing(self._connect(query_only=True)) as source:
-                backup.copy(source, path, told)
+            with self._reading() as source:
+                backup.copy(source, path, told, self._tuning)
         except apsw.Error as error:
             raise explain(error) from error
 
@@ -133,11 +146,8 @@ class SqliteEngine:
     def figures(self) -> dict[str, Any]:
         wal = Path(f"{os.path.realpath(self.path)}-wal")
         try:
-            connection = self._connect(query_only=True)
-            try:
+            with self._reading() as connection:
                 free = space.free_bytes(connection)
-            finally:
-                connection.close()
         except apsw.Error as error:
             raise explain(error) from error
         return {
@@ -154,6 +164,34 @@ class SqliteEngine:
     def close(self) -> None:
         """The writer and readers closed the file already."""
         self._data_version.close()
+        if self._only_read is not None:
+            self._only_read.close()
+
+    def _open_for_reading(self) -> None:
+        if not self.path.exists():
+            raise StoreUnavailable(f"there is no database at {self.path}")
+        if not os.access(self.path, os.R_OK, effective_ids=True):
+            raise StoreUnavailable(f"this user may not read {self.path}", hint="look at it as its owner, or as root")
+        self._only_read = only_read = ReadOnlyFile(self.path)
+        try:
+            if self._owner is not None:
+                self._owner.refuse_living(lambda: only_read.open().connection)
+            with only_read.reading() as connection:
+                self._refuse_foreign(connection)
+                self.store_id = read_only_meta(SqliteTx(connection, self._clock), "sqlite")
+        except BaseException:
+            only_read.close()
+            raise
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        """A connection for one look."""
+        if self._only_read is not None:
+            with self._only_read.reading() as connection:
+                yield connection
+        else:
+            with contextlib.closing(self._connect(query_only=True)) as connection:
+                yield connection
 
     def _open_for_writing(self, reserve: Reserve, wal_limit_pages: int) -> None:
         create_private(self.path)
@@ -174,14 +212,8 @@ class SqliteEngine:
             connection.close()
             raise
 
-    def _ask_owner(self, *, read_only: bool) -> None:
-        """Wait for our turn if we are to serve the store; StoreInUse if somebody does."""
-        if self._owner is not None and self.path.exists():
-            ask = self._owner.refuse_living if read_only else self._owner.await_turn
-            ask(lambda: self._connect(query_only=True))
-
     def _connect(self, *, query_only: bool = False) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path), flags=self._flags)
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         if self._file is not None:
             self._file.check_same()
         connection.set_busy_timeout(BUSY_MS)
@@ -200,14 +232,21 @@ class SqliteEngine:
             connection.close()
             raise
 
-    def _prepare(self, connection: apsw.Connection) -> str:
+    def _refuse_foreign(self, connection: apsw.Connection) -> bool:
+        """Whether there is anything in it; SchemaUnknown if that is another program's."""
         found = connection.pragma("application_id")
-        if found not in (0, APPLICATION_ID):
-            raise SchemaUnknown(f"{self.path} is another program's database (application_id {found:#x})")
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0]
-        if found == 0 and tables:
-            raise SchemaUnknown(f"{self.path} is a database, but not one of ours")
-        if not tables:
+        tables: Any = connection.execute("SELECT count(*) FROM sqlite_schema").get
+        if found not in (0, APPLICATION_ID) or (found == 0 and tables):
+            whose = "no application_id" if found == 0 else f"application_id {found:#x}"
+            raise SchemaUnknown(
+                f"{self.path} is another program's database ({whose})",
+                hint="name another file: this one is left as it is",
+                foreign=True,
+            )
+        return bool(tables)
+
+    def _prepare(self, connection: apsw.Connection) -> str:
+        if not self._refuse_foreign(connection):
             connection.execute(space.PREPARE)  # before anything is in the file, the log's mark included
         mode = connection.pragma("journal_mode", "wal")
         if mode != "wal":
@@ -229,16 +268,6 @@ class SqliteEngine:
                 connection.execute("ROLLBACK")
             raise
         return store_id
-
-
-def _reading_flags(path: Path) -> int:
-    """How to open a store that is only read.
-
-    A connection that may not write cannot remove the log files it had to make. After a clean close there is no log:
-    then one that may write, but is told to change nothing (`query_only`), leaves the folder as it was.
-    """
-    there = Path(f"{os.path.realpath(path)}-wal").exists()
-    return apsw.SQLITE_OPEN_READONLY if there else apsw.SQLITE_OPEN_READWRITE
 
 
 def has_sessions(path: Path) -> bool:

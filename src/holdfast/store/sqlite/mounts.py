@@ -21,9 +21,9 @@ FUSE_NETWORK = {
 MOUNTINFO = Path("/proc/self/mountinfo")
 
 
-def check_file_system(path: Path) -> None:
-    """EngineRefused if the file at this path is, or would be, on a network file system."""
-    kind = file_system(_mountinfo(), str(path.parent.resolve()))
+def check_file_system(path: Path, table: Path = MOUNTINFO) -> None:
+    """EngineRefused if, by the kernel's table of mounts, the file is or would be on a network file system."""
+    kind = file_system(_text_of(table), str(path.parent.resolve()))
     if kind is not None and is_network(kind):
         raise EngineRefused(
             f"{path} is on a network file system ({kind}), where SQLite can lose acknowledged rows",
@@ -60,8 +60,8 @@ def unescape(text: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda digits: chr(int(digits[1], 8)), text)
 
 
-def _mountinfo() -> str:
+def _text_of(table: Path) -> str:
     try:
-        return MOUNTINFO.read_text(errors="surrogateescape")
+        return table.read_text(errors="surrogateescape")
     except OSError:
         return ""  # another platform: nothing is known, nothing is refused

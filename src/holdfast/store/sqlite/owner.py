@@ -21,11 +21,11 @@ import apsw
 
 from holdfast.core import Clock
 from holdfast.core.errors import EngineRefused, StoreInUse, StoreTaken
-from holdfast.store.lock import Claim, held_by
+from holdfast.core.store_file import Claim, held_by
 from holdfast.store.sqlite.log import WriteAheadLog
 from holdfast.store.sqlite.process import Process, is_alive, this_process
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
-BEAT_SECONDS = 5.0
 SILENCE_MS = 15_000
 LOOK_SECONDS = 0.2
 NOBODY = (0, 0)
@@ -67,10 +67,11 @@ class OwnerRow(NamedTuple):
 class Owner:
     """This process as the owner of a store, once it has taken it."""
 
-    def __init__(self, path: Path, claim: Claim, clock: Clock) -> None:
+    def __init__(self, path: Path, claim: Claim, clock: Clock, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._path = Path(os.path.realpath(path))
         self._claim = claim
         self._clock = clock
+        self._tuning = tuning
         self._here = this_process()
         self._last: OwnerRow | None = None
         self._number: int | None = None
@@ -107,7 +108,7 @@ class Owner:
         connection.execute(TAKE, (self._clock.now(), *about, *self._here))
         self._number = found.number + 1
         self._ask = connection.cursor().execute  # once per commit, and a new cursor costs as much again
-        self._next_beat = time.monotonic() + BEAT_SECONDS
+        self._next_beat = time.monotonic() + self._tuning.beat_seconds
 
     def check(self, connection: apsw.Connection) -> None:
         """StoreTaken, and the transaction is taken back, if another server has the store by now."""
@@ -122,7 +123,7 @@ class Owner:
         """Say now and then that we live; take the store unless we have it."""
         if time.monotonic() < self._next_beat:
             return
-        self._next_beat = time.monotonic() + BEAT_SECONDS
+        self._next_beat = time.monotonic() + self._tuning.beat_seconds
         connection.execute("BEGIN IMMEDIATE")
         try:
             self.check(connection)
@@ -184,9 +185,14 @@ def _look(connect: Connect) -> OwnerRow | None:
     """The owner, read afresh; None in a store that has no such row yet.
 
     A connection keeps the pages that it has read until its own log changes, and another name's log is another one's.
+    The log that a killed server has left stays as it is: to move it for a look, and begin it anew, makes a start slow.
     """
     with contextlib.closing(connect()) as connection:
-        return _row(connection) if connection.execute(THERE).get else None
+        found = _row(connection) if connection.execute(THERE).get else None
+        with contextlib.suppress(FileNotFoundError):
+            if Path(connection.filename_wal).stat().st_size:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        return found
 
 
 def _row(connection: apsw.Connection) -> OwnerRow:

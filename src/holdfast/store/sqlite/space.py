@@ -15,11 +15,9 @@ from holdfast.core.errors import StoreUnavailable
 from holdfast.store.engine import Tx
 from holdfast.store.sqlite.log import PAGE
 from holdfast.store.sqlite.transaction import BUSY_MS, explain
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
-KEEP_PAGES = 1_024
-"""Free pages that stay in the file: what comes next finds room without making it grow."""
 STEP_PAGES = 256
-STEP_SECONDS = 0.005
 TOGETHER = 8
 """Pages that are moved at once: with a million free ones, finding these takes a few milliseconds."""
 INCREMENTAL = 2
@@ -30,16 +28,16 @@ FREE_PAGES = "PRAGMA freelist_count"
 MOVE = f"PRAGMA incremental_vacuum({TOGETHER})"
 
 
-def give_back(tx: Tx) -> bool:
+def give_back(tx: Tx, tuning: StoreTuning = DEFAULT_TUNING) -> bool:
     """A chore: give some of the free pages back to the disk; True if there are more than should stay."""
-    left = _number(tx, FREE_PAGES) - KEEP_PAGES
+    left = _number(tx, FREE_PAGES) - tuning.free_pages
     if left <= 0 or _number(tx, MODE) != INCREMENTAL:
         return False
     last = max(0, left - STEP_PAGES)
-    deadline = time.monotonic() + STEP_SECONDS
+    deadline = time.monotonic() + tuning.give_back_seconds
     while left > last:
         tx.run(MOVE)
-        left = _number(tx, FREE_PAGES) - KEEP_PAGES
+        left = _number(tx, FREE_PAGES) - tuning.free_pages
         if time.monotonic() > deadline:
             break
     if left <= 0:

@@ -28,6 +28,7 @@ def _quoted(text: str) -> str:
 TEXT = TextSql(
     place="1 AS epoch, 0 AS major, e.pos AS pos",
     after="?1 = 1 AND ?2 = 0 AND e.pos > ?3",
+    between="?1 = 1 AND ?2 = 0 AND e.pos > ?3 AND ?4 = 1 AND ?5 = 0 AND e.pos <= ?6",
     order="e.pos",
     safe="SELECT 1, 0, coalesce(max(pos), 0) FROM transcript_events",
     newest="SELECT 1, 0, coalesce(max(pos), 0) FROM transcript_events",

@@ -9,7 +9,8 @@ import apsw
 
 from holdfast.core import Clock, HoldfastError
 from holdfast.core.errors import Busy, Corrupt, ReadTimeout, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import READ_SECONDS, RecordedEvent, Row, Tx
+from holdfast.store.engine import RecordedEvent, Row, Tx
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 BUSY_MS = 10_000
 
@@ -81,8 +82,9 @@ class SqliteReader:
 
     errors = ERRORS
 
-    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
+    def __init__(self, connection: apsw.Connection, clock: Clock, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self._connection = connection
+        self._tuning = tuning
         self._tx = SqliteTx(connection, clock)
         self._run = connection.cursor().execute
         self._deadline = float("inf")
@@ -91,7 +93,7 @@ class SqliteReader:
         connection.set_exec_trace(self._refuse_ended)
 
     def snapshot(self, fn: Callable[[Tx], Any], gone: Callable[[], bool]) -> Any:
-        self._deadline, self._gone = time.monotonic() + READ_SECONDS, gone
+        self._deadline, self._gone = time.monotonic() + self._tuning.read_seconds, gone
         try:
             self._run("BEGIN")
             return fn(self._tx)
@@ -106,7 +108,7 @@ class SqliteReader:
         self._connection.interrupt()
 
     def explain(self, error: Exception) -> HoldfastError:
-        return explain(error)
+        return explain(error, self._tuning)
 
     def close(self) -> None:
         self._connection.close()
@@ -124,7 +126,7 @@ def _never() -> bool:
     return False
 
 
-def explain(error: Exception) -> HoldfastError:
+def explain(error: Exception, tuning: StoreTuning = DEFAULT_TUNING) -> HoldfastError:
     """A SQLite error as a caller should see it."""
     text = str(error)
     match error:
@@ -135,7 +137,7 @@ def explain(error: Exception) -> HoldfastError:
         case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
             return Corrupt(f"the database file is damaged: {text}")
         case apsw.InterruptError():
-            return ReadTimeout(f"a read was ended after {READ_SECONDS:.0f} s")
+            return ReadTimeout(f"a read was ended after {tuning.read_seconds:.0f} s")
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreUnavailable(f"the database file cannot be opened or written: {text}")
         case _:

@@ -17,7 +17,7 @@ from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import check_lease, open_head
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.part import Part, Workers, session_lock
 
 GET = "SELECT fence, holder, expires_at FROM leases WHERE session_no = ?1"
@@ -29,13 +29,33 @@ PUT = """
 Result = TypeVar("Result")
 
 
+def fence_of(tx: Tx, session_no: int) -> int:
+    """The highest fencing number that was given out for a session; 0 if none was."""
+    row = tx.one(GET, session_no)
+    return 0 if row is None else int(row[0])
+
+
+def go_on_after(tx: Tx, session_no: int, fence: int) -> None:
+    """Let the session's next lease have a higher number than this one; nobody has it now."""
+    tx.run(PUT, session_no, fence, "", 0)
+
+
 class Leases(Part):
     """`store.leases`."""
 
     __slots__ = ()
 
-    async def acquire(self, session_id: str, holder: str, ttl_ms: int, *, take_over: bool = False) -> Lease:
-        """The session's lease; LeaseHeld while another holder's runs, unless `take_over` says that it is dead."""
+    async def acquire(
+        self,
+        session_id: str,
+        holder: str,
+        ttl_ms: int,
+        *,
+        take_over: bool = False,
+        dead_holder: str | None = None,
+    ) -> Lease:
+        """The session's lease; LeaseHeld while another holder's runs, unless that is `dead_holder`, or `take_over`
+        says that it is dead, whoever it is."""
         check_session_id(session_id)
         check_name(holder, "a lease's holder")
         if ttl_ms <= 0:
@@ -49,7 +69,7 @@ class Leases(Part):
             fence = 0
             if row is not None:
                 fence, other, expires_at = row
-                if other != holder and expires_at > now and not take_over:
+                if other not in {holder, dead_holder} and expires_at > now and not take_over:
                     raise LeaseHeld(
                         f"session {session_id!r} is leased to {other!r}",
                         session_id=session_id,

@@ -10,7 +10,7 @@ from holdfast.core.errors import NotFound, TooLarge
 from holdfast.core.ids import check_name, check_together
 from holdfast.store.engine import Row, Tx
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.part import Part
 from holdfast.store.tasks.outbox import drop, note_place, push_lock
 from holdfast.store.tasks.tasks import get as get_task
@@ -30,6 +30,7 @@ GET = f"SELECT {COLUMNS} FROM push_configs WHERE tenant = ?1 AND task_id = ?2 AN
 LIST = f"SELECT {COLUMNS} FROM push_configs WHERE tenant = ?1 AND task_id = ?2 ORDER BY created_at, config_id"
 DELETE = "DELETE FROM push_configs WHERE tenant = ?1 AND task_id = ?2 AND config_id = ?3"
 DROP_OF_SESSION = "DELETE FROM push_configs WHERE session_no = ?1"
+COUNT_OF_SESSION = "SELECT count(*) FROM push_configs WHERE session_no = ?1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,13 @@ class StoredPushConfigs(Part):
             drop(tx, self.tenant, task_id, config_id)
 
         await self.workers.write(write, (push_lock(self.tenant, task_id),), makes_room=True)
+
+
+def count_of_session(tx: Tx, session_no: int) -> int:
+    """How many a session's tasks have."""
+    row = tx.one(COUNT_OF_SESSION, session_no)
+    assert row is not None
+    return int(row[0])
 
 
 def drop_of_session(tx: Tx, session_no: int) -> None:

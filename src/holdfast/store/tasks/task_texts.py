@@ -1,7 +1,7 @@
 """What a running turn has said so far, for whoever asks elsewhere, or after its process died.
 
 A row of the task that is replaced, and not an event: what the turn has said in the end is in the log. It goes when its
-task rests, and with its session.
+task rests, and when the archive of its session is purged: a turn that a deletion cut off may be undeleted with it.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from holdfast.core import Lease, Task
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import check_lease
-from holdfast.store.log.reading import existing_head
+from holdfast.store.log.log_reader import existing_head
 from holdfast.store.part import Part
 from holdfast.store.tasks.tasks import get as get_task
 
 PUT = """
     INSERT INTO task_texts (tenant, task_id, session_no, artifact_id, text) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (tenant, task_id) DO UPDATE SET artifact_id = excluded.artifact_id, text = excluded.text"""
-GET = "SELECT artifact_id, text FROM task_texts WHERE tenant = ?1 AND task_id = ?2"
+GET = """
+    SELECT t.artifact_id, t.text FROM task_texts t JOIN sessions s ON s.session_no = t.session_no
+    WHERE t.tenant = ?1 AND t.task_id = ?2 AND s.life = 'live'"""
 DROP_OF_SESSION = "DELETE FROM task_texts WHERE session_no = ?1"
 
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import Lease, NewEvent, Task, TaskState, strict_json, types
-from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded
+from holdfast.core.errors import IdempotencyConflict, LeaseLost, NotFound, StaleState, TaskEnded, TaskNotWaiting
 from holdfast.core.event_bodies import SessionFinalized, TaskUpdated
 from holdfast.core.ids import check_name, check_session_id, check_together
 from holdfast.core.statuses import ACTIVE, REOPENED_SESSIONS, SessionStatus
 from holdfast.store.engine import Row, Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
-from holdfast.store.log.prepare import Prepared, prepare
+from holdfast.store.log.log_reader import Head, existing_head, head_of, page_length
+from holdfast.store.log.prepare import PreparedEvent, prepare
 from holdfast.store.log.projection import TaskFacts, finalized, moved
-from holdfast.store.log.reading import Head, existing_head, head_of, page_length
-from holdfast.store.log.replay import Known, conflict_with, find_by_key, find_replays, first_body, known_before
+from holdfast.store.log.replay import KnownEvent, conflict_with, find_by_key, find_replays, first_body, known_before
 from holdfast.store.part import Part
 from holdfast.store.sessions.sessions import describe
 from holdfast.store.tasks.outbox import note
@@ -102,7 +102,7 @@ class _Mark:
     """A session's new status, with its task as the reason, and the event that says so."""
 
     body: SessionFinalized
-    event: Prepared
+    event: PreparedEvent
 
 
 class Tasks(Part):
@@ -146,11 +146,16 @@ class Tasks(Part):
         *,
         owner: str,
         idempotency_key: str,
+        answers: bool = False,
+        version: int | None = None,
     ) -> TaskStart:
         """Record one more message to a task: one that asked back is to be worked on again, its document's members
         replaced by `changes`; in one that runs the message waits; TaskEnded if it has ended, and the first task if
         this message, by its own key, was here before. `idempotency_key` is the caller's: it tells a retry of this very
-        call from another delivery of the message."""
+        call from another delivery of the message.
+
+        A message that `answers` is taken by a task that waits for it, and by no other: it is TaskNotWaiting then, or
+        StaleState if the task has changed since `version`, and IdempotencyConflict if its key had another answer."""
         prepared = prepare(message, self.clock, self.ids)
         change = _change(task, TaskState.SUBMITTED, strict_json.plain(dict(changes or {})))
         resumed = self.own_event(change, idempotency_key)
@@ -164,7 +169,11 @@ class Tasks(Part):
                 return TaskStart(now, False, _waited(done, task))
             first = self._first(tx, head, prepared.type, prepared.idempotency_key, None)
             if first is not None:
+                if answers:
+                    find_replays(tx, head, [prepared])
                 return first
+            if answers:
+                _check_waiting(now, version)
             if now.state.terminal:
                 raise _ended(now)
             if now.state.running:
@@ -267,7 +276,7 @@ class Tasks(Part):
             sizes = [size for (size,) in some("length(t.document)", limit + 1)]
             rows = some(COLUMNS, page_length(sizes, limit))
             total = tx.one(COUNTED.format(narrower=narrower(4)), *who, *values)
-            return TaskListing([_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
+            return TaskListing([as_task(row) for row in rows], total[0] if total else 0, len(sizes) > len(rows))
 
         return await self.workers.read(read)
 
@@ -297,7 +306,7 @@ class Tasks(Part):
     async def orphans(self) -> list[Orphan]:
         """Every tenant's running tasks whose owner no longer says that it is alive."""
         rows = await self.workers.read(lambda tx: tx.all(ORPHANS, tx.now()))
-        return [Orphan(row[0], _task(row[1:])) for row in rows]
+        return [Orphan(row[0], as_task(row[1:])) for row in rows]
 
     async def declare_all_dead(self) -> None:
         """Forget every owner and free every lease: for a process that knows it is the store's only one."""
@@ -306,7 +315,7 @@ class Tasks(Part):
             tx.run(FORGET_HOLDERS)
             tx.run(FREE_LEASES)
 
-        await self.workers.write(write, ())
+        await self.workers.write(write, (), makes_room=True)  # before whoever starts can delete anything
 
     def _first(self, tx: Tx, head: Head, type: str, key: str | None, task_id: str | None) -> TaskStart | None:
         """The task that a message with this key began or went on with before."""
@@ -353,7 +362,7 @@ def get(tx: Tx, tenant: str, task_id: str) -> Task:
     row = tx.one(GET, tenant, task_id)
     if row is None:
         raise NotFound(f"there is no task {task_id!r}", task_id=task_id)
-    return _task(row)
+    return as_task(row)
 
 
 def waiting(task: Task) -> int:
@@ -361,7 +370,7 @@ def waiting(task: Task) -> int:
     return int(task.document.get(WAITING, 0))
 
 
-def _waited(done: Known, task: Task) -> bool:
+def _waited(done: KnownEvent, task: Task) -> bool:
     """Whether a message, whose going on with a task was written before, had to wait; IdempotencyConflict if what was
     written is something else, NotFound if it was erased."""
     first = first_body(done, TaskUpdated)
@@ -369,6 +378,21 @@ def _waited(done: Known, task: Task) -> bool:
     if first.task_id != task.task_id or (first.state is not TaskState.SUBMITTED and not waited):
         raise conflict_with(done)
     return waited
+
+
+def _check_waiting(task: Task, version: int | None) -> None:
+    """TaskNotWaiting, or StaleState, unless a task waits for an answer, and has not changed since a version."""
+    if task.state is not TaskState.INPUT_REQUIRED:
+        raise TaskNotWaiting(
+            f"task {task.task_id} does not wait for an answer",
+            hint=f"it is {task.state.value} now: read it again",
+            state=task.state.value,
+            version=task.version,
+        )
+    if version is not None and task.version != version:
+        raise StaleState(
+            f"task {task.task_id} has changed", hint="read what it asks now, and answer that", version=task.version
+        )
 
 
 def _ended(task: Task) -> TaskEnded:
@@ -379,5 +403,6 @@ def _change(task: Task, state: TaskState, changes: dict[str, Any]) -> TaskUpdate
     return TaskUpdated(task.task_id, task.context_id, state, changes)
 
 
-def _task(row: Row) -> Task:
+def as_task(row: Row) -> Task:
+    """A row of COLUMNS as a task."""
     return Task(row[0], row[1], row[2], TaskState(row[3]), strict_json.parse(row[4]), *row[5:])

@@ -14,10 +14,10 @@ from holdfast.core.errors import Corrupt, HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name, check_session_id
 from holdfast.store.engine import Engine, Row, Tx
 from holdfast.store.lanes.lane import MAX_WEIGHT
-from holdfast.store.log.reading import COLUMNS, checked, count_within, existing_head
+from holdfast.store.log.log_reader import COLUMNS, checked, count_within, existing_head
 from holdfast.store.part import Part
-from holdfast.store.text.indexing import LOCK, IndexPlace, behind, index, session_scope, tenant_scope
 from holdfast.store.text.tokenizer import Query, parse_query, snippet, texts
+from holdfast.store.text.word_index import LOCK, IndexPlace, behind, index, session_scope, tenant_scope
 
 MAX_HITS = 100
 MAX_TYPES = 100

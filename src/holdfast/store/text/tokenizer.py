@@ -190,6 +190,16 @@ def parse_query(text: str) -> Query:
     return Query(tuple(terms), tuple(excluded))
 
 
+def is_found(query: Query, texts: Sequence[str]) -> bool:
+    """Whether what has these texts is what the query asks for; the engines' indexes say the same."""
+    words = document(texts)
+
+    def has(term: Term) -> bool:
+        return any(term.at(words, index) for index in range(len(words)))
+
+    return all(map(has, query.terms)) and not any(map(has, query.excluded))
+
+
 def snippet(query: Query, texts: Sequence[str], size: int = 200) -> Snippet:
     """The text around the first of what was asked for, at most `size` characters."""
     for text in texts:

@@ -17,15 +17,14 @@ from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.ids import check_session_id
 from holdfast.store.attachments.attachments import Attachments
 from holdfast.store.engine import Tx
-from holdfast.store.log.reading import STRETCH_BYTES, Head, existing_head, stretch
+from holdfast.store.log.log_reader import Head, existing_head, stretch
 from holdfast.store.log.rows import GET_USES
 from holdfast.store.memory import memory_lines
-from holdfast.store.memory.memory_rows import Name
+from holdfast.store.memory.memory_rows import MemoryName
 from holdfast.store.part import Part
 from holdfast.store.portable import ArchiveWriter, SessionHeader, SessionWriter, Totals, write_archive
 from holdfast.store.sessions.keys import routes_to
 
-PAGE = 500
 SPOOL = 1024 * 1024
 
 NEXT = """
@@ -83,7 +82,7 @@ class Exports(Part):
                 sessions = [session for session in taken if session is not None]
                 digests.update(digest for session in sessions for digest in session.digests)
                 await self._write(archive, sessions, told or _nobody)
-        attachments = Attachments(self.tenant, self.workers, self.clock, self.ids)
+        attachments = Attachments(self.tenant, self.workers, self.clock, self.ids, self.tuning)
         for digest in sorted(digests):
             with tempfile.SpooledTemporaryFile(SPOOL) as spool:
                 async for part in attachments.read(digest):
@@ -117,7 +116,7 @@ class Exports(Part):
         def next_page(tx: Tx) -> list[Event]:
             # SessionGone, rather than a gap, if it was deleted meanwhile
             existing_head(tx, self.tenant, session.header.session_id)
-            return stretch(tx, session.head, after, None, PAGE).events
+            return stretch(tx, session.head, after, None, self.tuning.export_page).events
 
         while after < session.head.seq:
             page = await self.workers.read(next_page)
@@ -128,8 +127,9 @@ class Exports(Part):
         after = ("", "")
 
         def page(tx: Tx) -> tuple[list[bytes], tuple[str, str] | None]:
-            names = memory_lines.names_after(tx, self.tenant, after, PAGE)
-            return [memory_lines.encode(tx, Name(self.tenant, *name)) for name in names], names[-1] if names else None
+            names = memory_lines.names_after(tx, self.tenant, after, self.tuning.export_page)
+            lines = [memory_lines.encode(tx, MemoryName(self.tenant, *name)) for name in names]
+            return lines, names[-1] if names else None
 
         while True:
             lines, last = await self.workers.read(page)
@@ -140,11 +140,11 @@ class Exports(Part):
             after = last
 
     async def _ids(self) -> AsyncIterator[list[str]]:
-        after = ""
+        after, page = "", self.tuning.export_page
         while True:
-            rows = await self.workers.read(lambda tx, after=after: tx.all(NEXT, self.tenant, after, PAGE))  # type: ignore[misc]
+            rows = await self.workers.read(lambda tx, after=after: tx.all(NEXT, self.tenant, after, page))  # type: ignore[misc]
             yield [row[0] for row in rows]
-            if len(rows) < PAGE:
+            if len(rows) < page:
                 return
             after = rows[-1][0]
 
@@ -165,7 +165,7 @@ class Exports(Part):
                 continue
             taken.append(session)
             events, size = events + len(session.events), size + session.head.size
-            if events >= PAGE or size >= STRETCH_BYTES or not session.whole:
+            if events >= self.tuning.export_page or size >= self.tuning.export_bytes or not session.whole:
                 break
         return taken
 
@@ -176,7 +176,7 @@ class Exports(Part):
         routes = tuple(routes_to(tx, head.session_no))
         header = SessionHeader(session_id, times[0], times[1], head.seq, head.hash, routes)
         digests = tuple(row[0] for row in tx.all(GET_USES, head.session_no))
-        return _Taken(head, header, digests, stretch(tx, head, 0, None, PAGE).events)
+        return _Taken(head, header, digests, stretch(tx, head, 0, None, self.tuning.export_page).events)
 
 
 def _add(writer: SessionWriter, events: list[Event]) -> None:

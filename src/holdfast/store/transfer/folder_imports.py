@@ -12,7 +12,7 @@ Where the sessions go is a destination's matter: a gateway's API for a command, 
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,14 +21,26 @@ from typing import IO, NamedTuple, Protocol
 from holdfast.core import HoldfastError, NewEvent, SystemClock, TimeOrderedIds
 from holdfast.core.errors import Conflict, InvalidInput
 from holdfast.core.problem import problem
-from holdfast.store.portable import SessionFolder, SkippedLine, is_session, read_folder, read_log, session_folders
-from holdfast.store.transfer.import_record import begin_record, end_record, sessions_made
-from holdfast.store.transfer.missing import MissingDocuments, SessionDocuments, missing_in
+from holdfast.store.portable import (
+    SealedLog,
+    SessionFolder,
+    SessionHeader,
+    SkippedLine,
+    is_session,
+    read_folder,
+    read_log,
+    session_folders,
+)
+from holdfast.store.transfer.import_record import ImportRecord, begin_record, origin, sessions_made
+from holdfast.store.transfer.missing_documents import MissingDocuments, SessionDocuments, missing_in
+from holdfast.store.transfer.recorded_files import regular_files
 
 BATCH = 500
 OF_THE_SESSION = frozenset({400, 404, 409, 410, 413})
 """Statuses of refusals that are a matter of one session; others end the import."""
 TAKEN_BACK = "import taken back"
+LAYOUT = "files"
+"""What a record says was imported."""
 
 OnProgress = Callable[[int, int], None]
 """Called with how many folders are done, and of how many."""
@@ -37,12 +49,23 @@ OnProgress = Callable[[int, int], None]
 class ImportDestination(Protocol):
     """Where imported sessions go; every error is a HoldfastError."""
 
+    pack_bytes: int
+    """Payloads of new sessions that are brought here together, and so many more as the last of them has."""
+
     async def head(self, session_id: str) -> int | None:
         """Where a session's log ends; None if there is no such session, or no longer."""
         ...
 
+    async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """Where the logs of those of these sessions end that are there."""
+        ...
+
     async def add(self, archive: IO[bytes]) -> None:
-        """Bring in a new session, from an archive of it alone."""
+        """Bring in new sessions, from an archive of them alone."""
+        ...
+
+    async def add_logs(self, logs: Sequence[tuple[SessionHeader, SealedLog]]) -> None:
+        """Bring in new sessions, from their logs."""
         ...
 
     async def append(self, session_id: str, events: Sequence[NewEvent]) -> int:
@@ -85,6 +108,11 @@ class FolderImport:
     refused: list[RefusedFolder] = field(default_factory=list)
 
 
+def has_session_folders(root: Path) -> bool:
+    """Whether there is a session's folder under `root`."""
+    return any(is_session(path) for path in session_folders(root) if not path.is_symlink())
+
+
 async def import_folders(
     destination: ImportDestination, root: Path, place: Path, progress: OnProgress | None = None
 ) -> FolderImport:
@@ -94,35 +122,34 @@ async def import_folders(
         raise InvalidInput(
             f"there is no session in {root}", hint="name the folder that has sessions/<id>/actions.jsonl"
         )
-    done = FolderImport(await asyncio.to_thread(begin_record, folders, place))
-    made: dict[str, int] = {}
-    try:
+    files = ((path, f"sessions/{folder.name}/{path.name}") for folder in folders for path in regular_files(folder))
+    about = origin(LAYOUT, root)
+    with await asyncio.to_thread(begin_record, place, about, files) as record:
+        await asyncio.to_thread(record.copy)
+        done = FolderImport(record.path)
         for number, path in enumerate(folders):
             if progress is not None:
                 progress(number, len(folders))
             try:
-                arrival = await _import(destination, path)
+                arrival = await _import(destination, path, record)
             except HoldfastError as error:
                 done.refused.append(_refusal(path.name, error))
                 continue
             done.events += arrival.events
             (done.there_before if arrival.head is None else done.sessions).append(path.name)
             done.skipped += [each._replace(file=f"{path.name}/{each.file}") for each in arrival.skipped]
-            if arrival.head is not None:
-                made[path.name] = arrival.head
-    finally:
-        end_record(done.record, made, done.there_before)
+        record.end()
     return done
 
 
-class TakenBack(NamedTuple):
+class UndoneImport(NamedTuple):
     """The sessions that were deleted, and how many events the import had given them."""
 
     sessions: list[str]
     events: int
 
 
-async def take_back(destination: ImportDestination, record: Path) -> TakenBack:
+async def undo_import(destination: ImportDestination, record: Path) -> UndoneImport:
     """Delete the sessions that the import of this record made; Conflict if one of them has gone on since."""
     made = sessions_made(record)
     found = {session_id: await destination.head(session_id) for session_id in made}
@@ -134,7 +161,7 @@ async def take_back(destination: ImportDestination, record: Path) -> TakenBack:
     deleted = [session_id for session_id, head in found.items() if head is not None]
     for session_id in deleted:
         await destination.delete(session_id, TAKEN_BACK)
-    return TakenBack(deleted, sum(made[session_id] for session_id in deleted))
+    return UndoneImport(deleted, sum(made[session_id] for session_id in deleted))
 
 
 class _Arrival(NamedTuple):
@@ -145,17 +172,26 @@ class _Arrival(NamedTuple):
     head: int | None
 
 
-async def _import(destination: ImportDestination, path: Path) -> _Arrival:
+async def _import(destination: ImportDestination, path: Path, record: ImportRecord) -> _Arrival:
     """Import one folder: as a new session, or into the one that is there."""
     log = await asyncio.to_thread(read_log, path, SystemClock(), TimeOrderedIds())
-    if await destination.head(log.session_id) is not None:
+    before = await destination.head(log.session_id)
+    if before is not None:
+        if log.session_id not in record.made:
+            record.extending(log.session_id, before)
         folder = read_folder(path)
         count = await _go_on(destination, folder)
         return _Arrival(count, list(dict.fromkeys([*log.skipped, *folder.skipped])), None)
     with tempfile.TemporaryFile() as file:
         head = await asyncio.to_thread(log.write, file)
         file.seek(0)
-        await destination.add(file)
+        record.making({log.session_id: head})
+        try:
+            await destination.add(file)
+        except HoldfastError as error:
+            if is_of_the_session(error):
+                record.not_made(log.session_id)
+            raise
     return _Arrival(log.lines, log.skipped, head)
 
 
@@ -170,11 +206,31 @@ async def _go_on(destination: ImportDestination, folder: SessionFolder) -> int:
     return count
 
 
+async def each_head(head_of: Callable[[str], Awaitable[int | None]], session_ids: Sequence[str]) -> dict[str, int]:
+    """The heads of sessions, asked for one by one; those that cannot be told are left out, an import finds out why."""
+    heads: dict[str, int] = {}
+    for session_id in session_ids:
+        try:
+            head = await head_of(session_id)
+        except HoldfastError as error:
+            if not is_of_the_session(error):
+                raise
+            continue
+        if head is not None:
+            heads[session_id] = head
+    return heads
+
+
+def is_of_the_session(error: HoldfastError) -> bool:
+    """Whether an error is a matter of one session, so that the import of others goes on."""
+    return problem(error)["status"] in OF_THE_SESSION
+
+
 def _refusal(session_id: str, error: HoldfastError) -> RefusedFolder:
     """Why one session was refused; the error itself if it is no matter of that session."""
-    refusal = problem(error)
-    if refusal["status"] not in OF_THE_SESSION:
+    if not is_of_the_session(error):
         raise error
+    refusal = problem(error)
     member = refusal.get("member")
     file = f"{session_id}/{member}" if member not in (None, session_id) else None
     return RefusedFolder(session_id, file, refusal.get("line"), refusal["code"], refusal["detail"])

@@ -1,9 +1,10 @@
-"""The lock that keeps a store's file to one server: a file beside it, locked for as long as the server lives.
+"""A store in a file: where its URL says that it is, and the lock that keeps it to one server.
 
-The kernel lets go of it when the process ends, however it ends. The store knows its server as well (`sqlite/owner.py`):
-this is the quick look, and where others find the server. What is written in it, pid and URL, tells others
-where the server is; it is empty when there is none. Only the store's owner can read it, so a server can leave a token
-for the owner's own commands there, which goes into no message.
+The lock is a file beside the store's, locked for as long as the server lives. The kernel lets go of it when the process
+ends, however it ends. The store knows its server as well (`store/sqlite/owner.py`): this is the quick look, and where
+others find the server. What is written in it, pid and URL, tells others where the server is; it is empty when there is
+none. Only the store's owner can read it, so a server can leave a token for the owner's own commands there, which goes
+into no message. Whoever only looks for the server need not import the store.
 """
 
 import fcntl
@@ -12,9 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 from holdfast.core import strict_json
-from holdfast.core.errors import InvalidJson, StoreInUse, StoreUnavailable
+from holdfast.core.errors import InvalidInput, InvalidJson, StoreInUse, StoreUnavailable
+
+HINT = "sqlite:///relative/path.db, sqlite:////absolute/path.db or postgresql://user@host/database"
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file behind a SQLite URL; None if the URL is another engine's, InvalidInput if SQLite has no such names."""
+    if not url.startswith("sqlite:///") or len(url) == len("sqlite:///") or "?" in url:
+        return None
+    name = unquote(url.removeprefix("sqlite:///"), errors="surrogateescape")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name!r:.200} is not a name in UTF-8", hint="rename the file or the folder") from None
+    if "\0" in name:
+        raise InvalidInput(f"{name!r:.200} is not the name of a file", hint=HINT)
+    return Path(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +86,30 @@ class StoreLock:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, strict_json.dump(holder) + b"\n", 0)
 
+    def forget(self) -> None:
+        """In a process that was forked: close it here and leave it to the parent, who still holds it."""
+        os.close(self._file)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.ftruncate(self._file, 0)
         os.close(self._file)
+
+
+def unheld(path: Path) -> Claim:
+    """What one who only reads says to the store; StoreInUse if its lock is held. Nothing is made or changed."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return Claim(None, path, 0)  # nobody holds what is not there; one who may not look finds out from the store
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return Claim(None, path, os.fstat(file).st_ino)
+    except BlockingIOError:
+        raise in_use(path) from None
+    finally:
+        os.close(file)
 
 
 def lock_path(store: Path) -> Path:

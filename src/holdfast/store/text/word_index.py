@@ -13,12 +13,13 @@ from zlib import crc32
 
 from holdfast.store.engine import TextSql, Tx
 from holdfast.store.lanes.chores import Chore
+from holdfast.store.log.event_days import count_days
 from holdfast.store.text.tokenizer import MAX_READ, Query, document, texts
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 LOCK = "search"
 STEP_EVENTS = 200
 STEP_BYTES = 64 * 1024
-STEP_PAGES = 100
 
 PLACE = "SELECT epoch, major, minor FROM search_progress WHERE name = 'events'"
 MOVE = "UPDATE search_progress SET epoch = ?1, major = ?2, minor = ?3 WHERE name = 'events'"
@@ -99,11 +100,14 @@ def behind(tx: Tx, text: TextSql) -> IndexPlace | None:
     return _place(tx, text.newest)
 
 
-def index_chore(text: TextSql) -> Chore:
-    """What an idle lane does: index what has come, then scrub what was forgotten."""
+def index_chore(text: TextSql, tuning: StoreTuning = DEFAULT_TUNING) -> Chore:
+    """What an idle lane does: index what has come and count it by day, then scrub what was forgotten."""
 
     def index_step(tx: Tx) -> bool:
-        return index(tx, text) is not None or _scrub(tx, text)
+        if not tx.try_lock(LOCK):
+            return False
+        more = index(tx, text) is not None
+        return count_days(tx, text) or more or _scrub(tx, text, tuning.merge_pages)
 
     return index_step
 
@@ -156,14 +160,14 @@ def ask_scrub(tx: Tx, text: TextSql, table: str) -> None:
         tx.run(ASK_SCRUB, table)
 
 
-def _scrub(tx: Tx, text: TextSql) -> bool:
+def _scrub(tx: Tx, text: TextSql, pages: int) -> bool:
     """Rewrite a piece of each index that has deleted words in it; False if there is none."""
     if text.merge is None:
         return False
     scrubs = tx.all(SCRUBS)
     for table, begun in scrubs:
         before = tx.one(CHANGES)
-        tx.run(text.merge.format(table=table), STEP_PAGES if begun else -STEP_PAGES)
+        tx.run(text.merge.format(table=table), pages if begun else -pages)
         after = tx.one(CHANGES)
         assert before is not None and after is not None
         if not begun:

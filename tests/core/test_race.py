@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from holdfast.core.racing import first_of, is_set_within
+from holdfast.core.race import first_of, is_set_within
 
 
 class Work:

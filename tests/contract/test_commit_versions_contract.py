@@ -9,11 +9,13 @@ import pytest
 from holdfast.store import NewEvent, Store, StoreSnapshot, open_store
 from holdfast.store.engine import Tx
 
+pytestmark = pytest.mark.own_store
+
 PATIENCE = 30.0
 
 
 async def moment(store: Store) -> str:
-    found = await store.moments.reread(None, lambda _: True)
+    found = await store.commit_versions.reread(None, lambda _: True)
     assert found.found
     return found.moment
 
@@ -34,7 +36,7 @@ async def test_a_moment_lasts_until_anybody_commits(store: Store, store_url: str
     with pytest.raises(ValueError, match="refused"):
         await store.sessions.workers.write(_refused, ("lock",))
     if store.engine.name == "sqlite":  # PostgreSQL may end a moment for less
-        assert (await moment(store), store.moments.now()) == (before, before)
+        assert (await moment(store), store.commit_versions.now()) == (before, before)
     await store.append("s", [NewEvent("x", {})])
     after = await moment(store)
     assert after != before
@@ -52,9 +54,9 @@ async def test_what_is_known_is_not_read_again(store: Store) -> None:
         return (snapshot.totals().events,)
 
     known = await quiet(store)
-    assert await store.moments.reread(known, count) == (known, None)
+    assert await store.commit_versions.reread(known, count) == (known, None)
     await store.append("s", [NewEvent("x", {})])
-    moment, found = await store.moments.reread(known, count)
+    moment, found = await store.commit_versions.reread(known, count)
     assert found == (1,)
     assert moment != known
 
@@ -67,10 +69,10 @@ async def test_looking_at_moments_keeps_no_log_and_leaves_no_file(sqlite_url: st
         await store.erasure.erase("s", [1], reason="asked for")
         async with asyncio.timeout(PATIENCE):
             while await asyncio.to_thread(holds, path.parent, "secretsecret"):
-                assert store.moments.now() is not None
+                assert store.commit_versions.now() is not None
     assert [each.name for each in path.parent.glob("*-wal")] == []
-    assert (store.moments.now() or "").startswith("unknown")
-    assert store.moments.now() != store.moments.now()
+    assert (store.commit_versions.now() or "").startswith("unknown")
+    assert store.commit_versions.now() != store.commit_versions.now()
 
 
 def holds(folder: Path, text: str) -> bool:

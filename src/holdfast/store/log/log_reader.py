@@ -20,6 +20,7 @@ STRETCH_BYTES = 1024 * 1024
 PAGE_BYTES = 4 * 1024 * 1024
 """What the items of a page of a list have together, unless it is one item."""
 END = 2**63 - 1
+CHUNK = 500
 
 HEAD = """
     SELECT session_no, head_seq, head_hash, size_bytes, key_seal, life FROM sessions
@@ -35,6 +36,7 @@ SOURCE = """
 the session yet, it would take that for enough, and read the whole log again for each event."""
 FORWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq LIMIT ?4"
 BACKWARD = f"SELECT {COLUMNS} {SOURCE} ORDER BY e.seq DESC LIMIT ?4"
+CHOSEN = f"SELECT {COLUMNS} {SOURCE} AND e.seq IN ({{places}}) ORDER BY e.seq"
 SIZES = "SELECT length(e.payload) FROM transcript_events e WHERE e.session_no = ?1 AND e.seq > ?2 AND e.seq < ?3"
 SIZES_FORWARD = f"{SIZES} ORDER BY e.seq LIMIT ?4"
 SIZES_BACKWARD = f"{SIZES} ORDER BY e.seq DESC LIMIT ?4"
@@ -107,6 +109,24 @@ def read(tx: Tx, head: Head, after: int, before: int | None, limit: int) -> list
     return stretch(tx, head, after, before, limit, most_bytes=None).events
 
 
+def chosen(tx: Tx, head: Head, seqs: Sequence[int]) -> tuple[list[Event], dict[int, Corrupt]]:
+    """The events at these seqs that are what was written, oldest first, and what is wrong with the others."""
+    events: list[Event] = []
+    bad: dict[int, Corrupt] = {}
+    for at in range(0, len(seqs), CHUNK):
+        some = seqs[at : at + CHUNK]
+        places = ", ".join(f"?{number}" for number in range(4, 4 + len(some)))
+        rows = {row[0]: row for row in tx.all(CHOSEN.format(places=places), head.session_no, 0, END, *some)}
+        for seq in some:
+            try:
+                if seq not in rows:
+                    raise Corrupt(f"event {seq} is missing: the log ends at {head.seq}", seq=seq)
+                events.append(checked(rows[seq]))
+            except Corrupt as error:
+                bad[seq] = error
+    return events, bad
+
+
 def stretch(
     tx: Tx,
     head: Head,
@@ -144,10 +164,10 @@ def count_within(sizes: Iterable[int], most_bytes: int) -> int | None:
     return None
 
 
-def page_length(sizes: Sequence[int], limit: int) -> int:
+def page_length(sizes: Sequence[int], limit: int, most_bytes: int = PAGE_BYTES) -> int:
     """How many items a page has whose sizes, and that of the item after it, are these: `limit`, or as many as fit."""
     most = min(len(sizes), limit)
-    return count_within(sizes[:most], PAGE_BYTES) or most
+    return count_within(sizes[:most], most_bytes) or most
 
 
 def checked(row: Row) -> Event:
