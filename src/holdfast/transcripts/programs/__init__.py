@@ -1,0 +1,1 @@
+"""The programs whose sessions can be read, one module for each, and how their databases are read."""
