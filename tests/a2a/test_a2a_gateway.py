@@ -13,6 +13,7 @@ from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as a2a
 from tests.gateway.holders import Wanted, make_tokens
 from tests.gateway.process import Running, running
+from tests.support.web import LOCAL
 
 CARD = "/.well-known/agent-card.json"
 
@@ -33,7 +34,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, token: list[str]) -> Itera
 @pytest.fixture(params=["1.0", "0.3"])
 async def client(request: pytest.FixtureRequest, gateway: Running, token: list[str]) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {token[0]}"}
-    async with httpx.AsyncClient(trust_env=False, timeout=30, headers=headers) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=False, timeout=30, headers=headers) as http:
         card = (await http.get(gateway.url + CARD)).json()
         if request.param == "0.3":
             del card["supportedInterfaces"]
@@ -86,7 +87,7 @@ async def test_a_turn_is_left_followed_again_and_cancelled(client: Client) -> No
 
 
 async def test_nobody_talks_without_a_token_and_the_card_says_so(gateway: Running) -> None:
-    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=False, timeout=30) as http:
         client = await ClientFactory(ClientConfig(httpx_client=http)).create_from_url(gateway.url)
         with pytest.raises(A2AClientError, match="401"):
             await anext(client.send_message(saying("hi")))
@@ -97,7 +98,7 @@ async def test_nobody_talks_without_a_token_and_the_card_says_so(gateway: Runnin
 
 def test_the_card_names_the_address_and_the_version_that_the_operator_chose(tmp_path: Path) -> None:
     with running(tmp_path, "--a2a-card", "0.3", "--url", "https://agents.example/") as gateway:
-        card = httpx2.get(gateway.url + CARD, headers={"X-Forwarded-Proto": "ftp"}, trust_env=False).json()
+        card = httpx2.get(gateway.url + CARD, headers={"X-Forwarded-Proto": "ftp"}, **LOCAL).json()
     assert card["url"] == "https://agents.example/a2a"
     assert card["protocolVersion"] == "0.3.0"
     assert "supportedInterfaces" not in card

@@ -12,6 +12,7 @@ from tests.gateway.process import PATIENCE
 from tests.gateway.test_readers_gone import Held
 from tests.support.eventually import eventually
 
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.store import Store
 from holdfast.store.lanes.readers import THREADS
 from holdfast.store.lanes.shares import ReadLength
@@ -21,6 +22,9 @@ READS = {
     "GetTask": ({"id": "none"}, "1.0"),
     "tasks/get": ({"id": "none"}, "0.3"),
 }
+ASKED = 12
+AT_REST = TurnTiming(round_seconds=3_600, look_seconds=3_600)
+"""The server's own loops rest: every read that waits is a client's."""
 HELD = [length for length in THREADS if length >= ReadLength.PAGE]
 
 
@@ -48,17 +52,18 @@ def ask(client: Client, method: str, params: object, version: str) -> socket.soc
     return made
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize("method", READS)
 async def test_a_read_whose_client_has_gone_is_ended(store: Store, method: str) -> None:
     readers = store._machinery.readers
-    async with running(store, tell) as client:
+    async with running(store, tell, timing=AT_REST) as client:
         await client.send("hello")
         async with reads_held(store):
-            asking = [ask(client, method, *READS[method]) for _ in range(5)]
-            await eventually(lambda: readers.waiting >= 5)
+            asking = [ask(client, method, *READS[method]) for _ in range(ASKED)]
+            await eventually(lambda: readers.waiting == ASKED)
             for each in asking[1:]:
                 each.close()
-            await eventually(lambda: readers.waiting <= 1)
+            await eventually(lambda: readers.waiting == 1)
         with asking[0] as patient:
             answer = b""
             while b'"jsonrpc"' not in answer:

@@ -1,9 +1,7 @@
 """kill -9 in every phase of a turn, in both wire versions: what was accepted and not begun runs, a task that was under
 way ends and its message, delivered again, runs again, what was acknowledged is there, and the next turn works."""
 
-import asyncio
 import contextlib
-import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,9 @@ import httpx2
 import pytest
 from tests.a2a import dying_agent
 from tests.a2a.dying_agent import PHASES
-from tests.a2a.harness import SECONDS, Client, agent_process, free_port, message, sending, words
+from tests.a2a.harness import SECONDS, Client, agent_process, exit_code, free_port, message, sending, words
+from tests.support.processes import Process, holdfast
+from tests.support.web import async_web_client
 
 UNDER_WAY = {"working", "streaming", "answering"}
 
@@ -53,9 +53,9 @@ def _plain(task: dict[str, Any]) -> dict[str, Any]:
     return {"id": task["id"], "state": state, "text": words(task) if task.get("artifacts") else ""}
 
 
-def process(data: Path, port: int, phase: str) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+def process(data: Path, port: int, phase: str) -> AbstractAsyncContextManager[Process]:
     """The agent's process, once it answers."""
-    return agent_process(sys.executable, dying_agent.__file__, str(data), str(port), phase, port=port)
+    return agent_process(holdfast(str(data), str(port), phase, module=dying_agent.__name__), port)
 
 
 def cases() -> list[Any]:
@@ -71,12 +71,12 @@ def cases() -> list[Any]:
 async def test_killed_in(phase: str, version: str | None, tmp_path: Path) -> None:
     port = free_port()
     limits = httpx2.Limits(max_keepalive_connections=0)
-    async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS, limits=limits) as http:
+    async with async_web_client(timeout=SECONDS, limits=limits) as http:
         speaker = Speaker(Client(f"http://127.0.0.1:{port}", http), version)
         async with process(tmp_path, port, phase) as child:
             assert (await speaker.say("hello", "m1"))["state"] == "completed"
             told = await speaker.start("die", "m2")
-            assert await child.wait() == -9
+            assert await exit_code(child) == -9
         async with process(tmp_path, port, "never"):
             first = None if told is None else await speaker.ended(told)
             if first is not None:

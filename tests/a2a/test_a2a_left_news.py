@@ -3,16 +3,18 @@ from tests.support.eventually import eventually
 from a server that lives. Each is posted in the end, whatever came between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+import threading
+from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import SECONDS, Conducted, tell
+from tests.a2a.harness import QUICK, SECONDS, Conducted, tell
 from tests.a2a.test_a2a_outbox import emptied, recorded, states
-from tests.a2a.webhooks import Hook, listening
 from tests.support.eventually import eventually
+from tests.support.scripted_server import ScriptedServer
 
 from holdfast.a2a.handler import Handler, InputRequired
 from holdfast.a2a.protocol.wire import Message, PushConfig, Role, SendRequest, TaskRequest, TaskView, TextPart
@@ -22,6 +24,7 @@ from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.agent_services import AgentServices
 from holdfast.a2a.turns.task_updates import changes
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turns import Turns
 from holdfast.core import NewEvent, TaskState, types
 from holdfast.core.errors import InvalidInput, OutcomeUnknown, StoreUnavailable
@@ -30,28 +33,17 @@ from holdfast.store.tasks.push_configs import StoredPushConfigs
 from holdfast.store.tasks.tasks import Tasks
 
 
-@pytest.fixture
-async def hook() -> AsyncIterator[Hook]:
-    async with listening() as made:
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.ROUND_SECONDS", 0.1)
-
-
 def guard() -> UrlGuard:
     return UrlGuard(["127.0.0.1"])
 
 
-def server(store: Store, handler: Handler, folder: Path) -> AgentServices:
+def server(store: Store, handler: Handler, folder: Path, timing: TurnTiming = QUICK) -> AgentServices:
     """A server without its web part."""
     options: dict[str, Any] = {"agent": "main", "workspace": folder, "resume": True, "reply_seconds": 0}
-    return AgentServices(store, handler, guard=guard(), **options)
+    return AgentServices(store, handler, guard=guard(), timing=timing, **options)
 
 
-def place(hook: Hook) -> PushConfig:
+def place(hook: ScriptedServer) -> PushConfig:
     return PushConfig(f"http://127.0.0.1:{hook.port}/hook")
 
 
@@ -59,12 +51,12 @@ def request(push: PushConfig | None, *, wait: bool = False) -> SendRequest:
     return SendRequest(Message(Role.USER, "m", (TextPart("hi"),), "c"), wait=wait, push=push)
 
 
-async def completed(hook: Hook) -> None:
+async def completed(hook: ScriptedServer) -> None:
     await hook.wait_for(lambda: "completed" in states(hook))
 
 
 async def test_a_task_that_ended_elsewhere_before_its_place_was_kept(
-    store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, other = server(store, tell, tmp_path), server(store, tell, tmp_path)
     await other.start(alone=True)
@@ -93,7 +85,7 @@ async def test_a_task_that_ended_elsewhere_before_its_place_was_kept(
 
 @pytest.mark.parametrize("cut", [0, 1])
 async def test_a_place_that_was_cut_off_while_it_was_kept_is_told_at_the_next_delivery(
-    store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+    store: Store, hook: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
 ) -> None:
     ours = server(store, tell, tmp_path)
     turns = ours.turns_of(store)
@@ -118,12 +110,12 @@ async def test_a_place_that_was_cut_off_while_it_was_kept_is_told_at_the_next_de
 
 
 async def test_a_server_that_lives_keeps_its_news_however_often_a_message_is_delivered(
-    store: Store, hook: Hook
+    store: Store, hook: ScriptedServer
 ) -> None:
     await recorded(store, hook, owner="one")
     for name in ("one", "two"):
         await store.tasks.beat(name, 60_000)
-    hook.hold = asyncio.Event()
+    hook.hold = threading.Event()
     servers = [Push(store, guard(), owner=name) for name in ("one", "two")]
     for push in servers * (MOST_TAKEN + 3):
         await push.post_left("t")
@@ -136,7 +128,7 @@ async def test_a_server_that_lives_keeps_its_news_however_often_a_message_is_del
     assert states(hook) == ["completed"]
 
 
-async def test_a_last_post_is_made_and_then_settled(store: Store, hook: Hook) -> None:
+async def test_a_last_post_is_made_and_then_settled(store: Store, hook: ScriptedServer) -> None:
     await recorded(store, hook)
     for number in range(MOST_TAKEN):
         [item] = await store.outbox.left()
@@ -149,7 +141,7 @@ async def test_a_last_post_is_made_and_then_settled(store: Store, hook: Hook) ->
 
 
 async def test_news_that_lost_their_box_are_found_again(
-    store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await recorded(store, hook)
     get, away = Tasks.get, 2
@@ -170,7 +162,7 @@ async def test_news_that_lost_their_box_are_found_again(
 
 
 async def test_news_are_not_taken_before_their_task_was_read(
-    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await recorded(store, hook)
     found = await store.outbox.waiting()
@@ -187,7 +179,7 @@ async def test_news_are_not_taken_before_their_task_was_read(
 
 
 async def test_news_that_are_ours_and_wait_nowhere_are_posted_without_a_try(
-    store: Store, hook: Hook, tmp_path: Path
+    store: Store, hook: ScriptedServer, tmp_path: Path
 ) -> None:
     ours = server(store, tell, tmp_path)
     await ours.start(alone=True)
@@ -198,7 +190,7 @@ async def test_news_that_are_ours_and_wait_nowhere_are_posted_without_a_try(
 
 
 async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
-    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await recorded(store, hook, owner="me")
     tried: list[bytes] = []
@@ -219,7 +211,7 @@ async def test_news_that_can_never_be_posted_from_here_are_left_to_others(
 
 
 async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after(
-    store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = NewEvent(types.MESSAGE, {"role": "user", "taskId": "t", "parts": [{"text": "hi"}]})
     task = (await store.tasks.begin("s", "t", "c", said, owner="me")).task
@@ -247,11 +239,11 @@ async def test_a_place_that_comes_while_others_are_read_is_told_what_comes_after
 
 
 async def test_a_task_that_asks_back_while_it_is_canceled_is_told_as_canceled(
-    store: Store, hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, hook: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.ROUND_SECONDS", 60.0)  # told by the cancel itself, not found later
     agent = Conducted()
-    ours = server(store, agent, tmp_path)
+    # Told by the cancel itself, not found later.
+    ours = server(store, agent, tmp_path, replace(QUICK, round_seconds=60.0))
     await ours.start(alone=True)
     turns = ours.turns_of(store)
     view = await turns.send(request(place(hook)))

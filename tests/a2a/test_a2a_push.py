@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.a2a.webhooks import SECONDS, Hook, certificate_for, listening
+from tests.a2a.harness import SECONDS
+from tests.support.certificates import certificate_for
+from tests.support.scripted_server import Answer, ScriptedServer, webhook
 
 from holdfast.a2a.files.files import Files
 from holdfast.a2a.protocol.rpc import INVALID_PARAMS, TASK_NOT_FOUND, RpcError
@@ -42,12 +45,6 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 @pytest.fixture
-async def hook() -> AsyncIterator[Hook]:
-    async with listening() as made:
-        yield made
-
-
-@pytest.fixture
 def guard() -> UrlGuard:
     return UrlGuard(OPEN, resolve=resolve)
 
@@ -69,7 +66,9 @@ async def begin(store: Store, task_id: str) -> None:
     await store.tasks.begin("s", task_id, "c", NewEvent("message", {"taskId": task_id}), owner="me")
 
 
-def at(hook: Hook, path: str = "/hook", host: str = "127.0.0.1", version: str = "1.0", **more: str) -> PushConfig:
+def at(
+    hook: ScriptedServer, path: str = "/hook", host: str = "127.0.0.1", version: str = "1.0", **more: str
+) -> PushConfig:
     return PushConfig(f"http://{host}:{hook.port}{path}", version=version, **more)
 
 
@@ -82,9 +81,9 @@ def status(state: TaskState = TaskState.WORKING, text: str | None = None, task_i
     return StatusUpdate(task_id, "c", state, 1_700_000_000_000, said)
 
 
-def texts(hook: Hook) -> list[str]:
+def texts(hook: ScriptedServer) -> list[str]:
     """The words of the statuses that came, in order."""
-    said = [posted.body["statusUpdate"]["status"]["message"] for posted in hook.posted]
+    said = [posted.body["statusUpdate"]["status"]["message"] for posted in hook.requests]
     return [message["parts"][0]["text"] for message in said]
 
 
@@ -95,7 +94,9 @@ async def idle(push: Push) -> None:
             await asyncio.sleep(0.005)
 
 
-async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
+async def test_news_are_posted_in_the_version_that_asked(
+    push: Push, configs: TaskPushConfigs, hook: ScriptedServer
+) -> None:
     await configs.set("t1", at(hook, "/new?x=1", config_id="new", token="t0k", scheme="Bearer", credentials="a b"))
     await configs.set("t1", at(hook, "/old", version="0.3", config_id="old"))
     artifact = Artifact((TextPart("hello"),), "a1")
@@ -118,7 +119,7 @@ async def test_news_are_posted_in_the_version_that_asked(push: Push, configs: Ta
 
 
 async def test_files_in_news_have_their_bytes(
-    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: Hook, tmp_path: Path
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: ScriptedServer, tmp_path: Path
 ) -> None:
     files = Files(store, tmp_path)
     artifact = Artifact(await files.take([FilePart("aGVsbG8=", filename="a.txt")]), "a1")
@@ -127,14 +128,14 @@ async def test_files_in_news_have_their_bytes(
     push = Push(store, guard, files=files)
     push.notify(view(TaskState.WORKING, "t1", artifact), ArtifactUpdate("t1", "c", artifact))
     await push.close(SECONDS)
-    bodies = {posted.target: posted.body for posted in hook.posted}
+    bodies = {posted.target: posted.body for posted in hook.requests}
     assert bodies["/new"]["artifactUpdate"]["artifact"]["parts"][0]["raw"] == "aGVsbG8="
     assert bodies["/old"]["artifacts"][0]["parts"][0]["file"]["bytes"] == "aGVsbG8="
 
 
-async def test_each_place_gets_its_news_in_order(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
+async def test_each_place_gets_its_news_in_order(push: Push, configs: TaskPushConfigs, hook: ScriptedServer) -> None:
     await configs.set("t1", at(hook))
-    hook.answers = ["500 No", "429 No", "503 No"]
+    hook.answers = [Answer(status=500), Answer(status=429), Answer(status=503)]
     expected = [f"n{n}" for n in range(30)]
     for text in expected:
         push.notify(view(), status(text=text))
@@ -145,10 +146,10 @@ async def test_each_place_gets_its_news_in_order(push: Push, configs: TaskPushCo
 
 
 async def test_a_place_that_fails_costs_its_own_news_only(
-    push: Push, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with listening() as dead:
-        dead.answers = ["500 No"] * TRIES * 2
+    with webhook() as dead:
+        dead.answers = [Answer(status=500)] * TRIES * 2
         await configs.set("t1", at(dead, config_id="dead", token="s3cret"))
         await configs.set("t1", at(hook, config_id="good"))
         for n in range(10):
@@ -158,30 +159,38 @@ async def test_a_place_that_fails_costs_its_own_news_only(
         assert texts(dead) == ["n0"] * TRIES + ["n9"] * TRIES, "after a failure only the newest is still tried"
         assert "500" in caplog.text
         assert "s3cret" not in caplog.text
-        dead.posted.clear()
+        dead.requests.clear()
         push.notify(view(TaskState.COMPLETED), status(TaskState.COMPLETED, "end"))
         await idle(push)
         assert texts(dead) == ["end"]
 
 
-@pytest.mark.parametrize("answer", ["302 Found\r\nLocation: http://127.0.0.1:1/", "307 Go\r\nLocation: /x", "404 No"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=302, headers={"Location": "http://127.0.0.1:1/"}),
+        Answer(status=307, headers={"Location": "/x"}),
+        Answer(status=404),
+    ],
+    ids=["302 Found\\r\\nLocation: http://127.0.0.1:1/", "307 Go\\r\\nLocation: /x", "404 No"],
+)
 async def test_redirects_and_refusals_are_the_end(
-    push: Push, configs: TaskPushConfigs, hook: Hook, answer: str, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: ScriptedServer, answer: Answer, caplog: pytest.LogCaptureFixture
 ) -> None:
     await configs.set("t1", at(hook))
     hook.answers = [answer]
     push.notify(view(), status(text="one"))
     await idle(push)
-    assert len(hook.posted) == 1
-    assert answer[:3] in caplog.text
+    assert len(hook.requests) == 1
+    assert str(answer.status) in caplog.text
     push.notify(view(), status(text="two"))
     await hook.came(2)
 
 
 async def test_nobody_who_listens_is_a_warning(
-    push: Push, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    push: Push, configs: TaskPushConfigs, hook: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with listening() as closed:
+    with webhook() as closed:
         pass
     await configs.set("t1", at(closed))
     push.notify(view(), status())
@@ -190,11 +199,11 @@ async def test_nobody_who_listens_is_a_warning(
 
 
 async def test_a_place_that_never_answers_holds_up_nobody(
-    push: Push, configs: TaskPushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: ScriptedServer
 ) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.push.MOST_WAITING", MOST)
-    async with listening() as stuck:
-        stuck.hold = asyncio.Event()
+    push = Push(store, guard, sender=PushSender(guard, backoff=QUICK), most_waiting=MOST)
+    with webhook() as stuck:
+        stuck.hold = threading.Event()
         await configs.set("t1", at(stuck, config_id="stuck"))
         await configs.set("t1", at(hook, config_id="good"))
         for n in range(MOST + 50):
@@ -209,7 +218,7 @@ async def test_a_place_that_never_answers_holds_up_nobody(
 
 
 async def test_the_stop_gives_a_grace(
-    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     await configs.set("t1", at(hook))
     push = Push(store, guard)
@@ -221,7 +230,7 @@ async def test_the_stop_gives_a_grace(
 
 
 async def test_an_address_is_checked_again_at_every_post(
-    store: Store, configs: TaskPushConfigs, hook: Hook, caplog: pytest.LogCaptureFixture
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     addresses = ["93.184.216.34"]
 
@@ -234,12 +243,12 @@ async def test_an_address_is_checked_again_at_every_post(
     push = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
     push.notify(view(), status())
     await idle(push)
-    assert hook.posted == []
+    assert hook.requests == []
     assert "not public" in caplog.text
 
 
 async def test_the_post_goes_to_the_address_that_was_checked(
-    store: Store, configs: TaskPushConfigs, hook: Hook
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer
 ) -> None:
     asked: list[str] = []
 
@@ -261,21 +270,21 @@ async def test_a_certificate_must_be_the_hosts(
     store: Store, guard: UrlGuard, configs: TaskPushConfigs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server_tls, trusting = certificate_for("hook.test", tmp_path)
-    async with listening(server_tls) as hook:
+    with webhook(server_tls) as hook:
         push = Push(store, guard, sender=PushSender(guard, backoff=QUICK, tls=trusting))
         for host in ("hook.test", "other.test"):
             config = at(hook, "/" + host, host, config_id=host)
             await configs.set("t1", replace(config, url=config.url.replace("http:", "https:")))
         push.notify(view(), status())
         await idle(push)
-        assert [posted.target for posted in hook.posted] == ["/hook.test"]
-        assert hook.posted[0].headers["host"] == f"hook.test:{hook.port}"
+        assert [posted.target for posted in hook.requests] == ["/hook.test"]
+        assert hook.requests[0].headers["host"] == f"hook.test:{hook.port}"
         assert "certificate" in caplog.text.lower()
-        hook.posted.clear()
+        hook.requests.clear()
         distrusting = Push(store, guard, sender=PushSender(guard, backoff=QUICK))
         distrusting.notify(view(), status())
         await idle(distrusting)
-        assert hook.posted == []
+        assert hook.requests == []
 
 
 @pytest.mark.parametrize(
@@ -290,7 +299,7 @@ async def test_a_certificate_must_be_the_hosts(
     ],
 )
 async def test_what_is_no_header_is_refused(
-    store: Store, configs: TaskPushConfigs, hook: Hook, wrong: dict[str, str]
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer, wrong: dict[str, str]
 ) -> None:
     with pytest.raises(RpcError) as caught:
         await configs.set("t1", at(hook, **wrong))
@@ -298,7 +307,9 @@ async def test_what_is_no_header_is_refused(
     assert await configs.list(PushRequest("t1")) == []
 
 
-async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: TaskPushConfigs, hook: Hook) -> None:
+async def test_a_private_url_is_refused_when_it_is_set(
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer
+) -> None:
     strict = TaskPushConfigs(store, UrlGuard())
     with pytest.raises(RefusedUrl):
         await strict.set("t1", at(hook))
@@ -309,7 +320,7 @@ async def test_a_private_url_is_refused_when_it_is_set(store: Store, configs: Ta
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
-    store: Store, configs: TaskPushConfigs, hook: Hook, version: str
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer, version: str
 ) -> None:
     known: list[str] = []
 
@@ -328,7 +339,7 @@ async def test_a_name_without_an_address_is_looked_up_again_when_there_is_news(
 
 
 async def test_an_address_is_refused_even_where_no_name_can_be_looked_up(
-    store: Store, configs: TaskPushConfigs, hook: Hook
+    store: Store, configs: TaskPushConfigs, hook: ScriptedServer
 ) -> None:
     async def nobody(host: str, _port: int) -> list[str]:
         raise OSError("no name server")
@@ -340,7 +351,7 @@ async def test_an_address_is_refused_even_where_no_name_can_be_looked_up(
     assert await configs.list(PushRequest("t1")) == []
 
 
-async def test_a_task_has_several_places(configs: TaskPushConfigs, hook: Hook, store: Store) -> None:
+async def test_a_task_has_several_places(configs: TaskPushConfigs, hook: ScriptedServer, store: Store) -> None:
     with pytest.raises(RpcError) as caught:
         await configs.get(PushRequest("t1"))
     assert caught.value.code == TASK_NOT_FOUND
@@ -362,8 +373,8 @@ async def test_a_task_has_several_places(configs: TaskPushConfigs, hook: Hook, s
         await configs.get(PushRequest("t1", "b"))
 
 
-async def test_what_was_deleted_gets_nothing_more(push: Push, configs: TaskPushConfigs, hook: Hook) -> None:
-    hook.hold = asyncio.Event()
+async def test_what_was_deleted_gets_nothing_more(push: Push, configs: TaskPushConfigs, hook: ScriptedServer) -> None:
+    hook.hold = threading.Event()
     await configs.set("t1", at(hook))
     for n in range(5):
         push.notify(view(), status(text=f"n{n}"))
@@ -384,19 +395,22 @@ async def test_a_task_without_places_costs_nothing(
 
 
 async def test_a_try_that_was_slept_through_is_none(
-    push: Push, configs: TaskPushConfigs, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    store: Store, guard: UrlGuard, configs: TaskPushConfigs, hook: ScriptedServer
 ) -> None:
     """A process that stood still has not tried: that it woke up too late says nothing about the place."""
-    monkeypatch.setattr("holdfast.a2a.push.push_sender.ASLEEP_SECONDS", -1.0)
+    push = Push(store, guard, sender=PushSender(guard, backoff=QUICK, asleep_seconds=-1.0))
     await configs.set("t1", at(hook))
-    hook.answers = ["500 No"] * (TRIES + 3)
+    hook.answers = [Answer(status=500)] * (TRIES + 3)
     push.notify(view(), status(text="one"))
     await idle(push)
+    await push.close()
     assert texts(hook) == ["one"] * (TRIES + 4)
 
 
 @pytest.mark.parametrize("asks", ["in requests", "in posts"])
-async def test_a_tenant_whose_names_hang_keeps_no_other_from_being_told(store: Store, hook: Hook, asks: str) -> None:
+async def test_a_tenant_whose_names_hang_keeps_no_other_from_being_told(
+    store: Store, hook: ScriptedServer, asks: str
+) -> None:
     asked: list[str] = []
 
     async def hangs(host: str, _port: int) -> list[str]:

@@ -209,6 +209,15 @@ async def test_a_slash_at_the_end_makes_no_other_place(store: Store, wire: str) 
     assert "result" in answer.json()
 
 
+async def test_an_answer_is_a_whole_line(store: Store, wire: str) -> None:
+    call = {"jsonrpc": "2.0", "id": "r1", "method": METHODS[wire]["send"], "params": said(wire, "hi", "m1")}
+    headers = {"A2A-Version": wire}
+    async with running(store, tell) as client:
+        answers = [await client.http.post(client.url + "/a2a", json=each, headers=headers) for each in (call, {})]
+        answers.append(await client.http.get(client.url + "/.well-known/agent-card.json"))
+    assert [answer.content[-2:] for answer in answers] == [b"}\n"] * 3
+
+
 async def test_a_request_without_an_id_gets_the_error_of_what_is_wrong_with_it(store: Store, wire: str) -> None:
     method = METHODS[wire]
     wrong: list[tuple[dict[str, Any], int]] = [

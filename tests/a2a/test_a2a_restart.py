@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
@@ -11,27 +10,32 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.a2a import stubborn_agent
-from tests.a2a.harness import SECONDS, Client, Gate, agent_process, free_port, listening, message, running, tell, words
+from tests.a2a.harness import (
+    SECONDS,
+    Client,
+    Gate,
+    agent_process,
+    exit_code,
+    free_port,
+    listening,
+    message,
+    running,
+    tell,
+    words,
+)
+from tests.support.clocks import MovedClock
 from tests.support.eventually import eventually
+from tests.support.processes import Process, holdfast
+from tests.support.web import async_web_client
 
 from holdfast.a2a import A2AServer
-from holdfast.core import NewEvent, SystemClock, types
+from holdfast.core import NewEvent, types
 from holdfast.store import Store, open_store
 
 
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.ahead = 0
-
-    def now(self) -> int:
-        return SystemClock().now() + self.ahead
-
-
-def process(data: Path, port: int) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
+def process(data: Path, port: int) -> AbstractAsyncContextManager[Process]:
     """A server process that answers; killed at the end if it still runs."""
-    return agent_process(sys.executable, stubborn_agent.__file__, str(data), str(port), port=port)
+    return agent_process(holdfast(str(data), str(port), module=stubborn_agent.__name__), port)
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def port() -> int:
 @pytest.fixture
 async def client(port: int) -> AsyncIterator[Client]:
     limits = httpx2.Limits(max_keepalive_connections=0)
-    async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS, limits=limits) as http:
+    async with async_web_client(timeout=SECONDS, limits=limits) as http:
         yield Client(f"http://127.0.0.1:{port}", http)
 
 
@@ -64,7 +68,7 @@ async def test_after_a_kill_the_running_task_fails_what_was_queued_runs_and_the_
         queued = [(await client.send(text, message_id=text, wait=False))["id"] for text in ("later", "last")]
         await working(tmp_path)
         child.kill()
-        await child.wait()
+        await exit_code(child)
     async with process(tmp_path, port):
         task = await client.ended(cut["id"])
         assert task["status"]["state"] == "failed"
@@ -90,7 +94,7 @@ async def test_after_a_kill_the_text_that_had_come_is_in_the_task_and_in_the_con
 
         await eventually(is_kept)
         child.kill()
-        await child.wait()
+        await exit_code(child)
     async with process(tmp_path, port):
         task = await client.ended(cut["id"])
         assert (task["status"]["state"], words(task)) == ("failed", "half an answer")
@@ -108,19 +112,17 @@ async def test_a_stopped_process_exits_well_and_fails_what_still_runs(
         task = (await waiting)["result"]
         assert task["status"]["state"] == "failed"
         assert "the server stopped" in task["status"]["message"]["parts"][0]["text"]
-        assert await child.wait() == 0
+        assert await exit_code(child) == 0
     async with process(tmp_path, port):
         assert words(await client.send("two", message_id="m3")) == "one | one | wait | two"
 
 
 async def test_one_folder_has_one_server(tmp_path: Path, port: int) -> None:
     async with process(tmp_path, port):
-        second = await asyncio.create_subprocess_exec(
-            sys.executable, stubborn_agent.__file__, str(tmp_path), "0", stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await second.communicate()
+        with holdfast(str(tmp_path), "0", module=stubborn_agent.__name__) as second:
+            _, said = await asyncio.to_thread(second.communicate, timeout=SECONDS)
     assert second.returncode == 2
-    assert b"holds" in said and b"holdfast.lock" in said
+    assert "holds" in said and "holdfast.lock" in said
 
 
 async def begin(store: Store, task_id: str, owner: str) -> None:
@@ -130,7 +132,7 @@ async def begin(store: Store, task_id: str, owner: str) -> None:
 
 
 async def test_a_task_is_left_alone_until_its_owner_is_silent(sqlite_url: str) -> None:
-    clock = Clock()
+    clock = MovedClock()
     async with await open_store(sqlite_url, clock=clock) as store:
         await store.tasks.beat("elsewhere", 60_000)
         await begin(store, "t1", "elsewhere")

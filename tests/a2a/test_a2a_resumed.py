@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.a2a.harness import Conducted, running, sending, words
+from tests.a2a.harness import QUICK, Conducted, running, sending, words
 from tests.support.eventually import eventually
 
 from holdfast.a2a.handler import InputRequired
@@ -16,11 +16,6 @@ from holdfast.core.errors import LeaseHeld
 from holdfast.store import Store, open_store
 
 KEY = keys.session_key("main", "c")
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
 
 
 def said(role: Role, text: str) -> NewEvent:
@@ -152,16 +147,12 @@ async def test_a_turn_that_its_servers_die_in_is_not_begun_again_by_a_redelivery
     assert agent.turns == []
 
 
-async def test_the_session_is_held_while_a_turn_waits_to_be_begun_again(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (2.0,))
-    monkeypatch.setattr("holdfast.a2a.turns.turn_queue.LEASE_MS", 1_000)
-    monkeypatch.setattr("holdfast.a2a.turns.turn_queue.RENEW_SECONDS", 0.2)
+async def test_the_session_is_held_while_a_turn_waits_to_be_begun_again(store: Store, tmp_path: Path) -> None:
+    timing = replace(QUICK, pauses=(2.0,), lease_ms=1_000)
     await left_behind(store)
     agent = Conducted()
     agent.put("answered", None)
-    async with running(store, agent, alone=True, resume=True, workspace=tmp_path):
+    async with running(store, agent, alone=True, resume=True, workspace=tmp_path, timing=timing):
 
         async def counted() -> bool:
             return records.tries(await store.tasks.get("t")) == 1

@@ -77,7 +77,7 @@ def speaking(mode: Mode, store: Store, tmp_path: Path) -> Speaking:
         }
         async with (
             running(store, handler, **options) as server,
-            httpx.AsyncClient(trust_env=False, timeout=20, event_hooks={"request": [note]}) as http,
+            httpx.AsyncClient(trust_env=False, verify=False, timeout=20, event_hooks={"request": [note]}) as http,
         ):
             card = mode.sees((await http.get(server.url + "/.well-known/agent-card.json")).json())
             yield ClientFactory(ClientConfig(httpx_client=http, **config)).create(parse_agent_card(card))
@@ -266,7 +266,7 @@ async def test_lists_of_tasks(store: Store, tmp_path: Path) -> None:
     """Version 1.0 only: 0.3 has no such method."""
     async with (
         running(store, tell, url=None, workspace=tmp_path) as server,
-        httpx.AsyncClient(trust_env=False, timeout=20) as http,
+        httpx.AsyncClient(trust_env=False, verify=False, timeout=20) as http,
     ):
         client = await ClientFactory(ClientConfig(httpx_client=http, streaming=False)).create_from_url(server.url)
         for number in range(5):

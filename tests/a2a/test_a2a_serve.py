@@ -17,6 +17,7 @@ import httpx2
 import pytest
 from tests.a2a.harness import SECONDS, Client, Gate, message, sending, tell, words
 from tests.support.eventually import eventually
+from tests.support.web import async_web_client
 
 import holdfast.a2a
 from holdfast.a2a import A2AServer, Turn, serve
@@ -51,7 +52,7 @@ async def process(code: str, folder: Path) -> AsyncIterator[tuple[asyncio.subpro
         sys.executable, str(program), cwd=folder, stderr=asyncio.subprocess.PIPE
     )
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=SECONDS) as http:
+        async with async_web_client(timeout=SECONDS) as http:
             client = Client("", http)
             lock = folder / "echo-data" / "holdfast.lock"
 
@@ -69,7 +70,7 @@ async def process(code: str, folder: Path) -> AsyncIterator[tuple[asyncio.subpro
     finally:
         if child.returncode is None:
             child.kill()
-        await child.wait()
+        await child.communicate()
 
 
 async def test_an_agent_of_ten_lines_answers_remembers_and_survives(tmp_path: Path) -> None:

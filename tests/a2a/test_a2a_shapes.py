@@ -270,6 +270,11 @@ def test_a_card_is_strictly_what_it_says(asks: bool) -> None:
     assert "supportedInterfaces" not in agent_card(AgentDescription("Ada", "2", asks), url, "0.3")
 
 
+def test_the_card_says_that_an_agent_asks_for_approval() -> None:
+    read = parse_agent_card(agent_card(AgentDescription("Ada", "2", asks_for_approval=True), "https://agents.example"))
+    assert [list(skill.tags) for skill in read.skills] == [["conversation"], ["approval"]]
+
+
 def test_every_error_of_a2a_has_its_official_name() -> None:
     theirs = {JSON_RPC_ERROR_CODE_MAP[kind]: reason for kind, reason in A2A_ERROR_REASONS.items()}
     assert {code: reason for code, reason in theirs.items() if -32099 <= code <= -32000} == REASONS

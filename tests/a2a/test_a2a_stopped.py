@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-from tests.a2a.harness import SECONDS, Client, Gate, listening, message, running, words
+from tests.a2a.harness import QUICK, SECONDS, Client, Gate, listening, message, running, words
 
 from holdfast.a2a import A2AServer
 from holdfast.a2a.protocol.wire import Message, Role, TextPart
@@ -18,15 +17,10 @@ from holdfast.store import Store
 SESSION = session_id_for("agent:main:a2a:c")
 
 
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
-
-
 @asynccontextmanager
 async def started(store: Store, gate: Gate, folder: Path) -> AsyncIterator[tuple[A2AServer, Client]]:
     """A server that the test stops."""
-    server = A2AServer(store, gate, version="1", workspace=folder, url="http://127.0.0.1:1", resume=True)
+    server = A2AServer(store, gate, version="1", workspace=folder, url="http://127.0.0.1:1", resume=True, timing=QUICK)
     await server.start(alone=False)
     async with listening(server) as client:
         yield server, client
@@ -82,7 +76,7 @@ async def test_a_server_that_stops_adopts_nothing(store: Store, tmp_path: Path) 
     async with started(store, gate, tmp_path) as (server, client):
         await client.send("one", "own", wait=False)
         await gate.seen(1)
-        stopping = asyncio.create_task(server.stop(2.5))
+        stopping = asyncio.create_task(server.stop(3 * QUICK.round_seconds))
         await asyncio.sleep(0)
         entry = await store.keys.resolve(keys.session_key("main", "c"), session_id="s")
         said = records.message_record(Message(Role.USER, "m", (TextPart("hi"),), "c", "t"))

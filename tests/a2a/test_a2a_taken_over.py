@@ -6,10 +6,10 @@ The other server is played by the store's own calls, as a gateway makes them tha
 import asyncio
 import base64
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from tests.a2a.harness import SECONDS, Client, Conducted, Gate, message, running, words
+from tests.a2a.harness import QUICK, SECONDS, Client, Conducted, Gate, message, running, words
 from tests.support.eventually import eventually
 
 from holdfast.a2a import Artifact, FilePart, InputRequired, Turn
@@ -22,11 +22,6 @@ from holdfast.store import Store
 
 SESSION = session_id_for("agent:main:a2a:c")
 ASKED = {"underway": False, "messageSeq": 1, "lastSeq": 1}
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.recovery.PAUSES", (0.0, 0.0, 0.0))
 
 
 async def sent(client: Client, text: str) -> str:
@@ -161,7 +156,8 @@ async def test_what_an_older_turn_remembers_never_replaces_what_a_newer_one_does
                 refused.append(error)
         yield Artifact((FilePart(base64.b64encode(b"red").decode(), filename="red.txt"),))
 
-    async with running(store, slow, workspace=tmp_path) as client:
+    unaware = replace(QUICK, renew_seconds=3_600, look_seconds=3_600)  # until a write of its own is refused
+    async with running(store, slow, workspace=tmp_path, timing=unaware) as client:
         task_id = await sent(client, "one")
 
         async def begun() -> bool:

@@ -1,21 +1,18 @@
 """The text of a turn that is not over: where it runs, elsewhere, after a cancel and after a kill."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.a2a.harness import Client, Conducted, running, sending, words
+from tests.a2a.harness import QUICK, Client, Conducted, running, sending, words
 from tests.support.eventually import eventually
 
 from holdfast.core import types
 from holdfast.store import Store, open_store
 
 SESSION = "agent:main:a2a:c"
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.turns.outputs.KEEP_SECONDS", 0.02)
+OFTEN = replace(QUICK, keep_seconds=0.02)
 
 
 async def begun(client: Client, agent: Conducted, *pieces: str) -> str:
@@ -48,7 +45,7 @@ async def kept(store: Store, task_id: str, text: str) -> None:
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 async def test_it_is_in_the_task_while_it_runs_and_after_a_cancel(store: Store, version: str) -> None:
     agent = Conducted()
-    async with running(store, agent) as client:
+    async with running(store, agent, timing=OFTEN) as client:
         task_id = await begun(client, agent, "one ", "two")
         now = await got(client, task_id, version)
         assert words(now) == "one two"
@@ -64,7 +61,7 @@ async def test_it_is_in_the_task_while_it_runs_and_after_a_cancel(store: Store, 
 
 async def test_it_is_no_event_and_goes_when_the_task_rests(store: Store) -> None:
     agent = Conducted()
-    async with running(store, agent) as client:
+    async with running(store, agent, timing=OFTEN) as client:
         task_id = await begun(client, agent, "one ")
         await kept(store, task_id, "one ")
         events = len(await store.read(SESSION))
@@ -81,8 +78,8 @@ async def test_it_is_seen_and_canceled_through_another_gateway(postgres_url: str
     async with (
         await open_store(postgres_url) as here,
         await open_store(postgres_url) as there,
-        running(here, agent) as one,
-        running(there, Conducted()) as other,
+        running(here, agent, timing=OFTEN) as one,
+        running(there, Conducted(), timing=OFTEN) as other,
     ):
         task_id = await begun(one, agent, "one ", "two")
         await kept(there, task_id, "one two")
@@ -100,13 +97,16 @@ async def test_it_is_seen_and_canceled_through_another_gateway(postgres_url: str
 async def test_it_is_there_after_its_process_died(store_url: str, tmp_path: Path, resume: bool) -> None:
     async with await open_store(store_url) as store:
         agent = Conducted()
-        async with running(store, agent, workspace=tmp_path) as client:
+        dies = replace(OFTEN, round_seconds=3600.0)  # it does not look for what the dead left, so not for its own
+        async with running(store, agent, workspace=tmp_path, timing=dies) as client:
             task_id = await begun(client, agent, "one ", "two")
             await kept(store, task_id, "one two")
             left = await store.tasks.get(task_id)
             text = await store.task_texts.get(task_id)
             await orphaned(store, task_id)
-            async with running(store, next_agent := Conducted(), resume=resume, workspace=tmp_path) as after:
+            async with running(
+                store, next_agent := Conducted(), resume=resume, workspace=tmp_path, timing=OFTEN
+            ) as after:
                 if resume:
 
                     async def begun_again() -> bool:
@@ -132,7 +132,7 @@ async def orphaned(store: Store, task_id: str) -> None:
 
 async def test_it_goes_with_its_session(store_url: str) -> None:
     agent = Conducted()
-    async with await open_store(store_url) as store, running(store, agent) as client:
+    async with await open_store(store_url) as store, running(store, agent, timing=OFTEN) as client:
         task_id = await begun(client, agent, "one ")
         await kept(store, task_id, "one ")
         (said, *_) = await store.read(SESSION, types=(types.MESSAGE,))

@@ -177,10 +177,7 @@ def test_what_is_no_host_cannot_be_named(entry: str) -> None:
         UrlGuard([entry])
 
 
-async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.01)
+async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only() -> None:
     asked: list[str] = []
     answer = asyncio.Event()
 
@@ -189,7 +186,7 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
         await answer.wait()
         return ["93.184.216.34"]
 
-    guard = UrlGuard(resolve=slow)
+    guard = UrlGuard(resolve=slow, resolve_seconds=0.01)
     refusals = await asyncio.gather(
         *(guard.check(f"http://n{n}.test/", "t") for n in range(99)), return_exceptions=True
     )
@@ -201,8 +198,7 @@ async def test_a_name_that_is_never_answered_is_refused_and_holds_up_a_few_only(
     assert (await guard.check("http://example.com/", "t")).addresses == ("93.184.216.34",)
 
 
-async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
+async def test_names_that_hang_do_not_keep_others_from_being_looked_up() -> None:
     asked: list[str] = []
 
     async def hangs(host: str, _port: int) -> list[str]:
@@ -211,7 +207,7 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
             await asyncio.Event().wait()
         return ["93.184.216.34"]
 
-    guard = UrlGuard(resolve=hangs)
+    guard = UrlGuard(resolve=hangs, resolve_seconds=0.05)
     for _ in range(4):
         for name in ("hang1.test", "hang2.test"):
             with pytest.raises(NoAddress):
@@ -222,9 +218,8 @@ async def test_names_that_hang_do_not_keep_others_from_being_looked_up(monkeypat
         lookup.work.cancel()
 
 
-async def test_hostile_tenants_hold_their_shares_and_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hostile_tenants_hold_their_shares_and_nobody_elses() -> None:
     """However many they are, and whatever names they ask for: also those that another asks for."""
-    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.5)
     asked: Counter[str] = Counter()
     answer = asyncio.Event()
 
@@ -234,7 +229,7 @@ async def test_hostile_tenants_hold_their_shares_and_nobody_elses(monkeypatch: p
             await answer.wait()
         return ["93.184.216.34"]
 
-    guard = UrlGuard(resolve=hangs)
+    guard = UrlGuard(resolve=hangs, resolve_seconds=0.5)
     names = [f"hostile{tenant}" for tenant in range(AT_ONCE)]
     checks = [guard.check(f"http://{name}.n{n}.test/", name) for n in range(MOST_OF_A_TENANT + 1) for name in names]
     checks += [guard.check(f"http://friendly.n{n}.test/", name) for n in range(3) for name in names]
@@ -290,8 +285,7 @@ async def test_whoever_gives_up_leaves_its_slot_to_others(its_turn: bool) -> Non
     assert not slots._taken and not slots._waiting
 
 
-async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
+async def test_the_ports_of_one_name_are_looked_up_once() -> None:
     asked: list[str] = []
 
     async def hangs(host: str, _port: int) -> list[str]:
@@ -299,7 +293,7 @@ async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.Monk
         await asyncio.Event().wait()
         return []
 
-    guard = UrlGuard(resolve=hangs)
+    guard = UrlGuard(resolve=hangs, resolve_seconds=0.05)
     checks = (guard.check(f"http://hangs.test:{port}/", "t") for port in range(1, 100))
     refusals = await asyncio.gather(*checks, return_exceptions=True)
     assert [type(refusal) for refusal in refusals] == [NoAddress] * 99
@@ -308,8 +302,7 @@ async def test_the_ports_of_one_name_are_looked_up_once(monkeypatch: pytest.Monk
         lookup.work.cancel()
 
 
-async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.a2a.push.url_guard.RESOLVE_SECONDS", 0.05)
+async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later() -> None:
     asked: list[str] = []
     answer = asyncio.Event()
 
@@ -318,7 +311,7 @@ async def test_names_that_nobody_waits_for_any_more_are_not_looked_up_later(monk
         await answer.wait()
         return ["93.184.216.34"]
 
-    guard = UrlGuard(resolve=slow)
+    guard = UrlGuard(resolve=slow, resolve_seconds=0.05)
     await asyncio.gather(*(guard.check(f"http://n{n}.test/", "t") for n in range(3 * AT_ONCE)), return_exceptions=True)
     await asyncio.sleep(0)
     assert len(guard._lookups) == MOST_OF_A_TENANT, "only those that have a thread"

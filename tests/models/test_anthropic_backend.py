@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.endpoints import Answer, endpoint, events
+from tests.support.scripted_server import Answer, endpoint, events
 
 from holdfast.models import (
     AnthropicBackend,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.endpoints import Answer, endpoint, events
+from tests.support.scripted_server import Answer, endpoint, events
 
 from holdfast.models import (
     Backend,
@@ -24,6 +24,7 @@ from holdfast.models import (
     image_part,
     text_part,
 )
+from holdfast.models.messages import runtime_message
 
 HELLO = [Message(Role.USER, "Hello")]
 ONCE = Retries(times=0)
@@ -53,6 +54,7 @@ async def test_it_sends_messages_and_tools_and_reads_words_and_usage() -> None:
         Message(Role.USER, [{"type": "text", "text": "Look"}]),
         Message(Role.ASSISTANT, "", [ToolCall("c1", "look", {"at": "it"})]),
         Message(Role.TOOL, "seen", tool_call_id="c1"),
+        runtime_message("Go on."),
     ]
     used = {"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}
     with endpoint(completion({"role": "assistant", "content": "Hi"}, usage=used)) as server:
@@ -75,6 +77,7 @@ async def test_it_sends_messages_and_tools_and_reads_words_and_usage() -> None:
             {"role": "user", "content": [{"type": "text", "text": "Look"}]},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "content": "seen", "tool_call_id": "c1"},
+            {"role": "user", "content": "[RUNTIME] Go on."},
         ],
         "tools": [
             {

@@ -179,3 +179,14 @@ def test_the_same_prompt_has_the_same_answer() -> None:
         user("Hi"),
     ]
     assert answer(prompt) == answer(list(prompt))
+
+
+@pytest.mark.parametrize("value", ["two\nlines", "a \"b\" 'c' \\ {d}", "日本 語", "word " * 40 + "end"])
+def test_a_value_in_guillemets_is_kept_whole(value: str) -> None:
+    assert words(f"My city is «{value}».", "What is my city?") == f"Your city is {value}."
+
+
+def test_what_was_taken_back_is_not_known_until_it_is_told_anew() -> None:
+    before = ("My city is Rome.", "Please forget my city: I take it back.")
+    assert words(*before, "What is my city?") == "I do not know your city."
+    assert words(*before, "My city is Oslo.", "What is my city?") == "Your city is Oslo."

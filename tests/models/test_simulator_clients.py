@@ -1,16 +1,22 @@
-"""The official clients of OpenAI and Anthropic talk to a simulator in a process of its own."""
+"""The official clients of OpenAI and Anthropic talk to a simulator in a process of its own.
+
+The clients are imported by the tests that use them: every worker would import them, and they cost more than all else.
+"""
+
+from __future__ import annotations
 
 import base64
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 import pytest
-from openai.types.chat import ChatCompletionMessageFunctionToolCall
-from openai.types.responses import ResponseFunctionToolCall, ResponseInputParam
 from tests.models.simulators import Simulated, simulated
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+    from openai.types.responses import ResponseInputParam
 
 TOLD = "Hi, my name is Zq7kfa."
 ASKED = "What's my name?"
@@ -33,12 +39,16 @@ def sim() -> Iterator[Simulated]:
 
 @pytest.fixture(scope="module")
 def gpt(sim: Simulated) -> Iterator[openai.OpenAI]:
+    import openai
+
     with openai.OpenAI(base_url=f"{sim.url}/v1", api_key="any", max_retries=0) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def claude(sim: Simulated) -> Iterator[anthropic.Anthropic]:
+    import anthropic
+
     with anthropic.Anthropic(base_url=sim.url, api_key="any", max_retries=0) as client:
         yield client
 
@@ -68,6 +78,8 @@ class TestChat:
 
     @pytest.mark.parametrize("streamed", [False, True])
     def test_a_tool(self, gpt: openai.OpenAI, streamed: bool) -> None:
+        from openai.types.chat import ChatCompletionMessageFunctionToolCall
+
         tools: Any = [{"type": "function", "function": {"name": "append_file", "parameters": SCHEMA}}]
         messages: Any = [{"role": "user", "content": APPEND}]
         if streamed:
@@ -108,6 +120,8 @@ class TestChat:
         assert gpt.files.retrieve(uploaded.id).filename == "notes.txt"
 
     def test_a_file_that_nobody_uploaded_is_refused(self, gpt: openai.OpenAI) -> None:
+        import openai
+
         part: Any = {"type": "file", "file": {"file_id": "file-none"}}
         with pytest.raises(openai.NotFoundError, match="there is no file 'file-none'"):
             gpt.chat.completions.create(model="m", messages=[{"role": "user", "content": [part]}])
@@ -152,6 +166,8 @@ class TestResponses:
 
     @pytest.mark.parametrize("streamed", [False, True])
     def test_a_function(self, gpt: openai.OpenAI, streamed: bool) -> None:
+        from openai.types.responses import ResponseFunctionToolCall
+
         tools: Any = [{"type": "function", "name": "append_file", "parameters": SCHEMA, "strict": False}]
         items: Any = [{"role": "user", "content": APPEND}]
         if streamed:
@@ -189,6 +205,8 @@ class TestResponses:
         )
 
     def test_what_needs_an_earlier_response_is_refused(self, gpt: openai.OpenAI) -> None:
+        import openai
+
         with pytest.raises(openai.BadRequestError, match="previous_response_id is not supported"):
             gpt.responses.create(model="m", input=ASKED, previous_response_id="resp_1")
 
@@ -272,6 +290,8 @@ class TestMessages:
         assert counted.input_tokens == 2
 
     def test_a_bad_request_is_refused_in_its_own_shape(self, claude: anthropic.Anthropic) -> None:
+        import anthropic
+
         messages: Any = [{"role": "robot", "content": "x"}]
         with pytest.raises(anthropic.BadRequestError) as refused:
             claude.messages.create(model="m", max_tokens=9, messages=messages)

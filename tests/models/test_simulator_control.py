@@ -1,20 +1,25 @@
 """The simulator fails, waits and follows a script as it is told, and says so in its log."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import httpx
 import httpx2
-import openai
 import pytest
 from tests.models.simulators import Simulated, simulated
+from tests.support.web import LOCAL
 
 from holdfast.models.simulator.app import SimulatorSettings, create_app
 from holdfast.models.simulator.control import Fault, read_script
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
 
 TURN: Any = [{"role": "user", "content": "Count to 40."}]
 APIS = ["chat", "responses", "messages"]
@@ -23,14 +28,16 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/responses": {"model": "m", "input": TURN},
     "/v1/messages": {"model": "m", "max_tokens": 9, "messages": TURN},
 }
-BROKEN = (
-    openai.APIConnectionError,
-    anthropic.APIConnectionError,
-    httpx.RemoteProtocolError,
-    httpx2.RemoteProtocolError,
-)
-
 Ask = Callable[..., Any]
+
+
+def broken() -> tuple[type[Exception], ...]:
+    """What the clients, which only these tests import, say of a connection that broke."""
+    import anthropic
+    import openai
+
+    ours = (httpx.RemoteProtocolError, httpx2.RemoteProtocolError)
+    return (openai.APIConnectionError, anthropic.APIConnectionError, *ours)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +55,9 @@ def sim(running: Simulated) -> Simulated:
 @pytest.fixture(scope="module")
 def ask(running: Simulated) -> Iterator[Ask]:
     """Ask over one of the APIs, with the official client; the words of the answer."""
+    import anthropic
+    import openai
+
     with (
         openai.OpenAI(base_url=f"{running.url}/v1", api_key="any", max_retries=0) as gpt,
         anthropic.Anthropic(base_url=running.url, api_key="any", max_retries=0) as claude,
@@ -87,6 +97,9 @@ def _claude(claude: anthropic.Anthropic, stream: bool) -> str:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("api", APIS)
 def test_a_request_can_ask_to_be_refused(sim: Simulated, ask: Ask, api: str, stream: bool) -> None:
+    import anthropic
+    import openai
+
     with pytest.raises((openai.RateLimitError, anthropic.RateLimitError)):
         ask(api, stream=stream, default_headers={"X-Sim-Fault": "429"})
     with pytest.raises((openai.InternalServerError, anthropic.InternalServerError)):
@@ -102,7 +115,7 @@ def test_a_request_can_ask_to_be_refused(sim: Simulated, ask: Ask, api: str, str
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("api", APIS)
 def test_an_answer_that_is_cut_is_no_answer(sim: Simulated, ask: Ask, api: str, stream: bool) -> None:
-    with pytest.raises(BROKEN):
+    with pytest.raises(broken()):
         ask(api, stream=stream, default_headers={"X-Sim-Fault": "cut"})
     assert (sim.last()["fault"], sim.last()["rule"]) == ("cut", "long")
 
@@ -112,7 +125,9 @@ def test_a_cut_stream_has_its_first_half(sim: Simulated) -> None:
     came = b""
     with (
         pytest.raises(httpx2.RemoteProtocolError),
-        httpx2.stream("POST", sim.url + "/v1/chat/completions", json=body, headers={"X-Sim-Fault": "cut"}) as response,
+        httpx2.stream(
+            "POST", sim.url + "/v1/chat/completions", json=body, headers={"X-Sim-Fault": "cut"}, **LOCAL
+        ) as response,
     ):
         for piece in response.iter_bytes():
             came += piece
@@ -124,12 +139,12 @@ def test_a_queue_of_faults_is_met_by_a_client_that_tries_again(sim: Simulated, a
     assert sim.post("/faults", [{"kind": "429", "times": 2, "retryAfter": 0}])["faults"][0]["times"] == 2
     assert ask("chat", max_retries=2).endswith("39 40")
     assert [entry["fault"] for entry in sim.log()] == ["429", "429", None]
-    assert httpx2.get(sim.url + "/faults").json() == {"faults": []}
+    assert httpx2.get(sim.url + "/faults", **LOCAL).json() == {"faults": []}
 
 
 def test_a_refusal_says_when_to_come_back(sim: Simulated) -> None:
     sim.post("/faults", {"kind": "429", "retryAfter": 7})
-    response = httpx2.post(sim.url + "/v1/chat/completions", json={"model": "m", "messages": TURN})
+    response = httpx2.post(sim.url + "/v1/chat/completions", json={"model": "m", "messages": TURN}, **LOCAL)
     assert (response.status_code, response.headers["retry-after"]) == (429, "7")
     assert response.json()["error"]["type"] == "rate_limit_error"
 
@@ -146,12 +161,14 @@ def test_a_refusal_says_when_to_come_back(sim: Simulated) -> None:
     ],
 )
 def test_a_fault_that_is_none_is_refused(sim: Simulated, body: bytes, said: str) -> None:
-    response = httpx2.post(sim.url + "/faults", content=body)
+    response = httpx2.post(sim.url + "/faults", content=body, **LOCAL)
     assert response.status_code == 400
     assert said in response.json()["error"]["message"]
 
 
 def test_a_header_that_names_no_fault_is_refused(sim: Simulated, ask: Ask) -> None:
+    import openai
+
     with pytest.raises(openai.BadRequestError, match="there is no fault 'boom'"):
         ask("chat", default_headers={"X-Sim-Fault": "boom"})
 
@@ -166,11 +183,11 @@ def test_a_reset_forgets_everything(sim: Simulated, ask: Ask) -> None:
 
 def test_a_client_that_leaves_a_slow_stream_troubles_nobody(sim: Simulated) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "Count slowly to 20000."}], "stream": True}
-    with httpx2.stream("POST", sim.url + "/v1/chat/completions", json=body) as response:
+    with httpx2.stream("POST", sim.url + "/v1/chat/completions", json=body, **LOCAL) as response:
         lines = response.iter_lines()
         first = [next(lines) for _ in range(6)]
     assert '"content":"2 "' in first[4]
-    assert httpx2.get(sim.url + "/health").status_code == 200
+    assert httpx2.get(sim.url + "/health", **LOCAL).status_code == 200
 
 
 def test_options_set_what_the_first_requests_meet(tmp_path: Path) -> None:
@@ -179,16 +196,17 @@ def test_options_set_what_the_first_requests_meet(tmp_path: Path) -> None:
     body = {"model": "m", "messages": TURN}
     with simulated("--script", str(script), "--fault", "429:2", "--fault", "500", "--chunk-delay", "60") as sim:
         url = sim.url + "/v1/chat/completions"
-        assert [httpx2.post(url, json=body).status_code for _ in range(3)] == [429, 429, 500]
-        assert httpx2.post(url, json=body).json()["choices"][0]["message"]["content"] == "Hello."
-        with httpx2.stream("POST", url, json=body | {"stream": True}) as response:
+        assert [httpx2.post(url, json=body, **LOCAL).status_code for _ in range(3)] == [429, 429, 500]
+        assert httpx2.post(url, json=body, **LOCAL).json()["choices"][0]["message"]["content"] == "Hello."
+        with httpx2.stream("POST", url, json=body | {"stream": True}, **LOCAL) as response:
             pieces = response.iter_text()
             assert '"role":"assistant"' in next(pieces)
-            used_up = httpx2.post(url, json=body)
+            used_up = httpx2.post(url, json=body, **LOCAL)
             assert (used_up.status_code, used_up.json()["error"]["code"]) == (422, "script_used_up")
             assert [entry["rule"] for entry in sim.log()] == [None, None, None, "script", "script"]
             sim.process.terminate()
             rest = "".join(pieces)
+        assert sim.process.wait(60) == 0
     assert "the simulator stopped" in rest
     assert "see." not in rest
 

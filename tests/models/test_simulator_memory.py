@@ -229,3 +229,11 @@ def test_the_result_of_another_tool_is_no_bare_value() -> None:
         Message(Role.TOOL, "blue", tool_call_id="1"),
     ]
     assert "blue" not in answer(prompt, [RECALL]).response.content
+
+
+def test_what_an_answer_reports_of_another_agent_is_known_and_what_it_says_itself_is_not() -> None:
+    report = "The agent at http://h/a2a answered: The user's password is heron."
+    question = Message(Role.USER, "What is my password?")
+    assert answer([Message(Role.ASSISTANT, report), question]).response.content == "Your password is heron."
+    own = Message(Role.ASSISTANT, "The user's password is heron.")
+    assert answer([own, question]).response.content == "I do not know your password."

@@ -201,3 +201,34 @@ def test_two_wishes_are_granted_together() -> None:
     text = "Append the line a to the file x.\nRemember that my city is Rome."
     names = [call.name for call in answer([user(text)], offered).response.tool_calls]
     assert names == ["append_file", "save_memory"]
+
+
+QUESTION = {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]}
+ASK_USER = Tool("ask_user", "Ask the user.", QUESTION)
+TO_APPROVE = user("Ask me for my approval, and then append the line a to the file x.")
+
+
+def test_what_is_to_be_approved_is_asked_about_and_not_done() -> None:
+    (call,) = answer([TO_APPROVE], [APPEND, ASK_USER]).response.tool_calls
+    assert (call.name, call.arguments) == ("ask_user", {"question": "May I append the line a to the file x?"})
+    assert answer([TO_APPROVE], [APPEND]).provenance.rule == "no_tool"
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [("I approve. Go on.", True), ("Yes, approved", True), ("I do not approve.", False), ("Yes, but later", False)],
+)
+def test_what_was_asked_about_is_done_once_it_is_approved(words: str, done: bool) -> None:
+    asked = [TO_APPROVE, Message(Role.ASSISTANT, "May I?")]
+    made = answer([*asked, user(words)], [APPEND, ASK_USER]).response.tool_calls
+    assert [call.arguments for call in made] == [{"text": "a", "file_path": "x"}] * done
+    later = answer([*asked, user("No."), user(words)], [APPEND, ASK_USER]).response
+    assert later.tool_calls == []
+
+
+@pytest.mark.parametrize(("result", "done"), [("approved", True), ("no", False)])
+def test_an_approval_that_is_the_result_of_the_question_counts(result: str, done: bool) -> None:
+    (question,) = answer([TO_APPROVE], [APPEND, ASK_USER]).response.tool_calls
+    asked = [TO_APPROVE, Message(Role.ASSISTANT, "", [question])]
+    response = answer([*asked, Message(Role.TOOL, result, tool_call_id=question.id)], [APPEND, ASK_USER]).response
+    assert [call.name for call in response.tool_calls] == ["append_file"] * done

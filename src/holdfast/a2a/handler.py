@@ -27,12 +27,18 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class PastMessage:
-    """A message that was said before this turn."""
+    """A message that was said before this turn; `seq` is its place in the log, and `task_id` the task that it was said
+    in. A summary stands for the messages up to its `seq`. One that `is_cut` is the first part of an answer whose turn
+    was canceled, or failed."""
 
     role: Role
     text: str
     parts: tuple[Part, ...]
     attachments: tuple[Attachment, ...] = ()
+    seq: int = 0
+    task_id: str | None = None
+    is_summary: bool = False
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Turn:
     written through this view of the store is refused once another process has taken the conversation over.
     `interrupted` says that the turn was begun before, by a process that died or stopped in it. `metadata` and
     `extensions` are the message's; `request_metadata` came beside it, and `accepted_output_modes` are the media types
-    that the client can take.
+    that the client can take. `message_seq` is the place of the message in the session's log.
     """
 
     context_id: str
@@ -63,6 +69,7 @@ class Turn:
     extensions: tuple[str, ...] = ()
     request_metadata: dict[str, Any] | None = None
     accepted_output_modes: tuple[str, ...] = ()
+    message_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ from holdfast.a2a.server import REPLY_SECONDS, A2AServer
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
+from holdfast.core.store_file import Claim, StoreLock
 from holdfast.http.answers import JsonLine
 from holdfast.http.hosts import HostCheck
 from holdfast.store import Store, open_store
-from holdfast.store.lock import Claim, StoreLock
 
 if TYPE_CHECKING:
-    import uvicorn
+    from holdfast.http.web_server import WebServer
 
 SECONDS_TO_CLOSE = 5
 CANNOT = 2
@@ -62,6 +62,7 @@ def serve(
     name: str = "holdfast",
     version: str = "1",
     card: Form = "1.0",
+    asks_for_approval: bool = False,
     resume: bool = False,
     reply_seconds: float = REPLY_SECONDS,
     allow_push: Iterable[str] = (),
@@ -70,7 +71,8 @@ def serve(
 ) -> None:
     """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
 
-    `url` is what the agent card tells clients, if they come by another address than this one; `resume` lets a turn be
+    `url` is what the agent card tells clients, if they come by another address than this one; `asks_for_approval` tells
+    them that the agent can be told to ask before it acts; `resume` lets a turn be
     begun again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it
     shows a task; `allow_push` names hosts that news may be posted to though their addresses are not public,
     `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and the loopback ones.
@@ -96,6 +98,7 @@ def serve(
                 workspace=workspace,
                 url=url or (here if is_loopback(listener.getsockname()[0]) else None),
                 card=card,
+                asks_for_approval=asks_for_approval,
                 resume=resume,
                 reply_seconds=reply_seconds,
                 guard=UrlGuard(allow_push),
@@ -136,7 +139,7 @@ def _end(message: str, hint: str | None) -> NoReturn:
 
 async def _serve(
     make: Callable[[Store], A2AServer],
-    front: "Callable[[A2AServer], uvicorn.Server]",
+    front: "Callable[[A2AServer], WebServer]",
     folder: Path,
     claim: Claim,
     listener: socket.socket,
@@ -149,15 +152,17 @@ async def _serve(
 
 def web_server(
     a2a: A2AServer, *, grace_seconds: float, version: str = "1", hosts: Iterable[str] = (), said: str = ""
-) -> "uvicorn.Server":
+) -> "WebServer":
     """A web server that answers to `hosts` beside the loopback names, puts out what is to be `said` once it serves, and
     ends the turns before it waits for the requests that wait for them."""
     import uvicorn
 
+    from holdfast.http.web_server import WebServer
+
     async def health(_request: Request) -> JsonLine:
         return JsonLine({"status": "ok", "version": version})
 
-    class _Server(uvicorn.Server):
+    class _Server(WebServer):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             sys.stderr.write(f"{said}\n")

@@ -28,6 +28,7 @@ from holdfast.a2a.protocol.wire import READING, News, Operation
 from holdfast.a2a.push.push import PostObserver
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.agent_services import AgentServices
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
@@ -50,9 +51,10 @@ log = logging.getLogger("holdfast.a2a")
 
 class A2AServer:
     """One agent's handler behind A2A, its conversations in a store. `url` is the base URL that clients reach; without
-    one each is told the address that it used. `card` is the form of the agent card, and `asks_for_token` what it says
-    of callers; `resume` lets a turn be begun again that a process died in; `reply_seconds` is how long a stream waits
-    for a plain `Reply` before it shows a task; `guard` says where news may be posted.
+    one each is told the address that it used. `card` is the form of the agent card, `asks_for_token` what it says of
+    callers, and `asks_for_approval` that the agent can be told to ask before it acts; `resume` lets a turn be begun
+    again that a process died in; `reply_seconds` is how long a stream waits for a plain `Reply` before it shows a task;
+    `guard` says where news may be posted, `timing` how long turns wait.
 
     Where requests come from several tenants, `store_of` gives each request its tenant's view of the store; tenants
     share nothing, workspaces included. `caller_of` names a request's sender where senders are known apart. `refuse` is
@@ -72,9 +74,11 @@ class A2AServer:
         url: Callable[[], str] | str | None,
         card: Form = "1.0",
         asks_for_token: bool = False,
+        asks_for_approval: bool = False,
         resume: bool = False,
         reply_seconds: float = REPLY_SECONDS,
         guard: UrlGuard | None = None,
+        timing: TurnTiming | None = None,
         store_of: Callable[[Request], Store] | None = None,
         caller_of: Callable[[Request], str | None] | None = None,
         refuse: Callable[[Request, Operation], Response | None] | None = None,
@@ -91,6 +95,7 @@ class A2AServer:
             resume=resume,
             reply_seconds=reply_seconds,
             guard=guard or UrlGuard(),
+            timing=timing,
             rested=rested,
             posted=posted,
         )
@@ -98,7 +103,7 @@ class A2AServer:
         self._caller_of = caller_of or (lambda _request: None)
         self._refuse = refuse or (lambda _request, _operation: None)
         self._until_refused = until_refused
-        self._described = AgentDescription(name, version, asks_for_token)
+        self._described = AgentDescription(name, version, asks_for_token, asks_for_approval)
         self._form: Form = card
         self._url = url
         self._heartbeat_seconds = heartbeat_seconds

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from holdfast.core.racing import first_of
+from holdfast.core.race import first_of
 from holdfast.http.hang_ups import client_leaves
 from holdfast.http.server_sent_events import EVENTS, HEARTBEAT, ascii_event
 

@@ -44,7 +44,7 @@ class ForeignOrigin(HoldfastError):
     hint = "open the page from the server's own address, or send no Origin header"
 
 
-class Site(NamedTuple):
+class HostPort(NamedTuple):
     """A host, and the port if one is named."""
 
     host: str
@@ -58,9 +58,9 @@ class WebPage(NamedTuple):
     port: int
     usual_port: int
 
-    def is_of(self, site: Site) -> bool:
-        """Whether the page was served by this site."""
-        return (self.host, self.port) == (site.host, self.usual_port if site.port is None else site.port)
+    def is_of(self, server: HostPort) -> bool:
+        """Whether the page was served by this server."""
+        return (self.host, self.port) == (server.host, self.usual_port if server.port is None else server.port)
 
 
 class HostCheck:
@@ -102,8 +102,8 @@ class HostCheck:
                 fetch = value
             elif name == b"sec-fetch-mode":
                 mode = value
-        site = site_of(hosts[0]) if len(hosts) == 1 else None
-        if site is None or not self._is_ours(site.host):
+        server = host_port_of(hosts[0]) if len(hosts) == 1 else None
+        if server is None or not self._is_ours(server.host):
             return None, WrongHost(f"the request is for the host {_shown(hosts)}, which this is not")
         if not origins:
             foreign = fetch not in OWN_FETCHES and mode != b"navigate"
@@ -112,7 +112,7 @@ class HostCheck:
             if origins[0].lower() in self._origins:
                 return origins[0], None
             page = page_of(origins[0])
-            if page is not None and page.is_of(site):
+            if page is not None and page.is_of(server):
                 return None, None
         return None, ForeignOrigin(f"the request comes from a page of {_shown(origins)}")
 
@@ -121,7 +121,7 @@ class HostCheck:
 
 
 @lru_cache(maxsize=1024)
-def site_of(value: bytes) -> Site | None:
+def host_port_of(value: bytes) -> HostPort | None:
     """What a Host header names, or None if it is not a host."""
     found = SITE.fullmatch(value)
     if found is None:
@@ -129,17 +129,17 @@ def site_of(value: bytes) -> Site | None:
     address, name, port = found.groups()
     if address is not None and address_in(address.decode()) is None:
         return None
-    return Site((address or name).decode().lower(), None if port is None else int(port))
+    return HostPort((address or name).decode().lower(), None if port is None else int(port))
 
 
 @lru_cache(maxsize=1024)
 def page_of(value: bytes) -> WebPage | None:
     """What an Origin header names, or None if it is not a web site."""
     scheme, _, rest = value.partition(b"://")
-    usual, site = PORTS.get(scheme.lower()), site_of(rest)
-    if usual is None or site is None:
+    usual, place = PORTS.get(scheme.lower()), host_port_of(rest)
+    if usual is None or place is None:
         return None
-    return WebPage(site.host, usual if site.port is None else site.port, usual)
+    return WebPage(place.host, usual if place.port is None else place.port, usual)
 
 
 def parse_origin(text: str) -> bytes:

@@ -60,6 +60,8 @@ class _Event(msgspec.Struct):
 class AnthropicBackend:
     """The model `model` at `base_url`, for example `http://127.0.0.1:18080`; a `/v1` at its end is understood."""
 
+    supports_native_tools = True
+
     def __init__(
         self,
         base_url: str,
@@ -76,24 +78,46 @@ class AnthropicBackend:
         self._max_tokens = max_tokens
         self._exchange = Exchange(endpoint, retries)
 
-    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
-        return await self._exchange.complete(self._body(messages, tools), _completion)
+        return await self._exchange.complete(self._body(messages, tools, temperature, max_tokens), _completion)
 
     def stream(
-        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
-        return self._exchange.stream(self._body(messages, tools) | {"stream": True}, _StreamedAnswer)
+        return self._exchange.stream(
+            self._body(messages, tools, temperature, max_tokens) | {"stream": True}, _StreamedAnswer
+        )
 
-    def _body(self, messages: Sequence[PromptMessage], tools: Sequence[Tool]) -> dict[str, Any]:
+    def _body(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool],
+        temperature: float | None,
+        max_tokens: int | None,
+    ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": self._max_tokens,
+            "max_tokens": self._max_tokens if max_tokens is None else max_tokens,
             "messages": conversation(messages),
         }
         if said := system(messages):
             body["system"] = said
+        if temperature is not None:
+            body["temperature"] = temperature
         if tools:
             body["tools"] = [tool(offered) for offered in tools]
         return body

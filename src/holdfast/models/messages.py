@@ -11,6 +11,9 @@ from typing import Any, Protocol
 from holdfast.models.parts import TEXT_PARTS, Content, Part
 
 __all__ = [
+    "INTERRUPTED_MARK",
+    "RUNTIME_MARK",
+    "SUMMARY_MARK",
     "TEXT_PARTS",
     "Backend",
     "CompletionResponse",
@@ -20,7 +23,19 @@ __all__ = [
     "PromptRole",
     "Tool",
     "ToolCall",
+    "is_by_runtime",
+    "runtime_message",
 ]
+
+
+SUMMARY_MARK = "[COMPACTED CONTEXT]"
+"""How the message begins that stands for older ones."""
+RUNTIME_MARK = "[RUNTIME]"
+"""How a user message begins that the runtime has written, and no user."""
+RUNTIME = "runtime"
+"""The `tool_call_id` of such a message: a user may begin one in the same way."""
+INTERRUPTED_MARK = "[INTERRUPTED]"
+"""How an answer ends that was stopped there, and shown so far."""
 
 
 class PromptRole(StrEnum):
@@ -56,6 +71,16 @@ class PromptMessage:
         return "\n".join(part["text"] for part in self.content if part["type"] in TEXT_PARTS)
 
 
+def runtime_message(text: str) -> PromptMessage:
+    """What the runtime, and no user, tells the model."""
+    return PromptMessage(PromptRole.USER, f"{RUNTIME_MARK} {text}", tool_call_id=RUNTIME)
+
+
+def is_by_runtime(message: PromptMessage) -> bool:
+    """Whether the runtime has written a message of the user's side."""
+    return message.role == PromptRole.USER and message.tool_call_id == RUNTIME
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that a model may call; `parameters` is the JSON schema of its arguments."""
@@ -79,17 +104,38 @@ class CompletionResponse:
 
 
 class Backend(Protocol):
-    """A model; `model` is the name that its usage is counted under."""
+    """A model; `model` is the name that its usage is counted under.
+
+    One with `supports_native_tools` is offered tools and calls them by itself; another must be told of them in words.
+    """
 
     @property
     def model(self) -> str: ...
 
-    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
-        """The model's answer to a prompt; a ModelError if there is none."""
+    @property
+    def supports_native_tools(self) -> bool: ...
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> CompletionResponse:
+        """The model's answer to a prompt; a ModelError if there is none.
+
+        Without a temperature or a number of tokens the backend's own hold.
+        """
         ...
 
     def stream(
-        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         ...

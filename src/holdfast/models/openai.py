@@ -9,7 +9,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.endpoint import Endpoint, Exchange
 from holdfast.models.errors import ModelAnswerUnreadable, ModelRefused
-from holdfast.models.messages import CompletionResponse, PromptMessage, Tool, ToolCall
+from holdfast.models.messages import CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.retries import Retries
 from holdfast.models.usage import from_openai
 
@@ -70,6 +70,8 @@ class _Chunk(msgspec.Struct):
 class OpenAIBackend:
     """The model `model` at `base_url`, for example `http://127.0.0.1:18080/v1`."""
 
+    supports_native_tools = True
+
     def __init__(
         self,
         base_url: str,
@@ -84,20 +86,44 @@ class OpenAIBackend:
         endpoint = Endpoint(base_url.rstrip("/") + "/chat/completions", headers, timeout)
         self._exchange = Exchange(endpoint, retries)
 
-    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> CompletionResponse:
         """The model's answer to a prompt; a ModelError if there is none."""
-        return await self._exchange.complete(self._body(messages, tools), _completion)
+        return await self._exchange.complete(self._body(messages, tools, temperature, max_tokens), _completion)
 
     def stream(
-        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> AsyncIterator[str | CompletionResponse]:
         """The answer in pieces as they come, then all of it; a ModelError, never a short answer, if it is cut."""
         return self._exchange.stream(
-            self._body(messages, tools) | {"stream": True, "stream_options": {"include_usage": True}}, _StreamedAnswer
+            self._body(messages, tools, temperature, max_tokens)
+            | {"stream": True, "stream_options": {"include_usage": True}},
+            _StreamedAnswer,
         )
 
-    def _body(self, messages: Sequence[PromptMessage], tools: Sequence[Tool]) -> dict[str, Any]:
+    def _body(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool],
+        temperature: float | None,
+        max_tokens: int | None,
+    ) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": [_message(message) for message in messages]}
+        if max_tokens is not None:
+            body["max_tokens"] = max_tokens
+        if temperature is not None:
+            body["temperature"] = temperature
         if tools:
             body["tools"] = [_tool(tool) for tool in tools]
         return body
@@ -160,7 +186,7 @@ def _message(message: PromptMessage) -> dict[str, Any]:
     if message.tool_calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [_call(call) for call in message.tool_calls]
-    if message.tool_call_id is not None:
+    if message.role == PromptRole.TOOL and message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire
 

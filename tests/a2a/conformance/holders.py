@@ -6,17 +6,14 @@ from typing import Any
 import httpx2
 from tests.a2a.conformance.speaker import Json, request
 from tests.a2a.harness import events_in
-
-SECONDS = 30
+from tests.support.web import LOCAL
 
 
 def ask(url: str, token: str | None, method: str, params: Any = None, **headers: str) -> httpx2.Response:
     """The HTTP answer to one request; a method of 1.0 says so."""
     sent = {} if "/" in method else {"A2A-Version": "1.0"}
     sent |= {} if token is None else {"Authorization": f"Bearer {token}"}
-    return httpx2.post(
-        url + "/a2a", json=request(method, params), headers=sent | headers, trust_env=False, timeout=SECONDS
-    )
+    return httpx2.post(url + "/a2a", json=request(method, params), headers=sent | headers, **LOCAL)
 
 
 def answer_in(response: httpx2.Response) -> Json:

@@ -5,6 +5,7 @@ import pytest
 from tests.a2a.conformance.conftest import Guarded
 from tests.a2a.conformance.holders import answer_in, ask, saying
 from tests.a2a.conformance.speaker import Json
+from tests.support.web import LOCAL
 
 METHODS = {
     "message/send": saying("hello", "0.3"),
@@ -32,7 +33,7 @@ def test_nobody_is_served_without_a_token(guarded: Guarded, method: str) -> None
 
 def test_the_extended_card_is_for_who_has_a_token(guarded: Guarded) -> None:
     """0.3 §7.10: the extended card is for authenticated clients, where the card offers it."""
-    public = httpx2.get(guarded.url + "/.well-known/agent-card.json", trust_env=False).json()
+    public = httpx2.get(guarded.url + "/.well-known/agent-card.json", **LOCAL).json()
     assert public["supportsAuthenticatedExtendedCard"] is True
     assert public["security"] == [{"bearer": []}]
     assert {name: public["securitySchemes"]["bearer"][name] for name in ("type", "scheme")} == {

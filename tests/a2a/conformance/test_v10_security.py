@@ -5,6 +5,7 @@ import pytest
 from tests.a2a.conformance.conftest import Guarded
 from tests.a2a.conformance.holders import answer_in, ask, saying
 from tests.a2a.conformance.speaker import Json
+from tests.support.web import LOCAL
 
 HOOK = "https://hooks.example/1"
 ABOUT = ["GetTask", "CancelTask", "SubscribeToTask"]
@@ -48,7 +49,7 @@ def test_nobody_is_served_without_a_token(guarded: Guarded, task: Json, method: 
 
 def test_the_card_says_how_to_authenticate(guarded: Guarded) -> None:
     """1.0 §4.5: a security scheme on the card has its required members, and the requirements name it."""
-    card = httpx2.get(guarded.url + "/.well-known/agent-card.json", trust_env=False).json()
+    card = httpx2.get(guarded.url + "/.well-known/agent-card.json", **LOCAL).json()
     assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
     assert [set(each["schemes"]) for each in card["securityRequirements"]] == [{"bearer"}]
 
@@ -93,7 +94,7 @@ def test_the_extended_card_is_for_who_has_a_token(guarded: Guarded) -> None:
     """1.0 §3.1.11: the extended card is for authenticated clients, where the card offers it.
     1.0 §13.3: GetExtendedAgentCard asks for the credentials that the card declares.
     1.0 §14.3: the extended card is guarded by access control."""
-    public = httpx2.get(guarded.url + "/.well-known/agent-card.json", trust_env=False).json()
+    public = httpx2.get(guarded.url + "/.well-known/agent-card.json", **LOCAL).json()
     assert public["capabilities"]["extendedAgentCard"] is True
     for token in (None, "nonsense"):
         assert ask(guarded.url, token, "GetExtendedAgentCard").status_code == 401

@@ -23,15 +23,29 @@ JSON_RPC = "JSONRPC"
 TOKEN = "bearer"
 MAX_AGE_SECONDS = 300
 DESCRIPTION = "An agent whose conversations survive: sessions are durable, turns run once and in order."
+CONVERSATION = {
+    "id": "conversation",
+    "name": "Conversation",
+    "description": "Answers in a conversation and remembers what was said in it.",
+    "tags": ["conversation"],
+}
+APPROVAL = {
+    "id": "approval",
+    "name": "Approval",
+    "description": "Asks before it acts, if it is told to, and waits for the answer as a task that is input-required.",
+    "tags": ["approval"],
+}
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDescription:
-    """What the card says of an agent; `asks_for_token` if every call needs one."""
+    """What the card says of an agent; `asks_for_token` if every call needs one, `asks_for_approval` if it can be told
+    to ask its user before it acts."""
 
     name: str
     version: str
     asks_for_token: bool = False
+    asks_for_approval: bool = False
 
 
 def agent_card(agent: AgentDescription, url: str, form: Form = "1.0") -> dict[str, Any]:
@@ -43,14 +57,7 @@ def agent_card(agent: AgentDescription, url: str, form: Form = "1.0") -> dict[st
         "capabilities": {"streaming": True, "pushNotifications": True},
         "defaultInputModes": INPUT,
         "defaultOutputModes": OUTPUT,
-        "skills": [
-            {
-                "id": "conversation",
-                "name": "Conversation",
-                "description": "Answers in a conversation and remembers what was said in it.",
-                "tags": ["conversation"],
-            }
-        ],
+        "skills": [CONVERSATION, *([APPROVAL] if agent.asks_for_approval else [])],
     }
     scheme: dict[str, Any] = {}
     if form in ("1.0", "both"):

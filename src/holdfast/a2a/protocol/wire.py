@@ -148,6 +148,13 @@ class PushConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerTerms:
+    """That a message is an answer, for a task that waits for one: with a version, as it stands in that version."""
+
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SendRequest:
     """A message to be answered: wait for the end of its turn or not, with how much history."""
 
@@ -161,6 +168,7 @@ class SendRequest:
     """Who sent it, if callers are known apart."""
     session_key: str | None = None
     """The key of the conversation, if the sender names that and not a context."""
+    answers: AnswerTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from holdfast.a2a.files.files import Files, item_with_files, task_with_files
 from holdfast.a2a.protocol import rpc
@@ -111,7 +111,7 @@ class TaskPushConfigs:
 class _Outbox:
     """What waits to be posted to one place, and who posts it."""
 
-    waiting: "deque[tuple[TaskView, News]]" = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    waiting: "deque[tuple[TaskView, News]]"
     version: int = 0
     """Of the task, with the newest of them."""
     work: "asyncio.Task[None] | None" = None
@@ -119,7 +119,8 @@ class _Outbox:
 
 class Push:
     """Posts the news of one tenant's tasks; with `files`, what is posted has the bytes of the files in it. `owner` is
-    this process as the store knows it, and `posted` hears of every post."""
+    this process as the store knows it, and `posted` hears of every post; of `most_waiting` news for one place the
+    oldest are dropped."""
 
     def __init__(
         self,
@@ -130,9 +131,11 @@ class Push:
         sender: PushSender | None = None,
         owner: str = "",
         posted: PostObserver | None = None,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
         self._store = store
         self._files = files
+        self._most_waiting = most_waiting
         self._sender = sender or PushSender(guard)
         self._owner = owner
         self._posted = posted or (lambda _taken: None)
@@ -197,8 +200,8 @@ class Push:
         """Let news wait in an outbox; one without a configuration's id is where they wait to be looked at."""
         if self._closed:
             return
-        box = self._boxes.setdefault(name, _Outbox())
-        if len(box.waiting) == MOST_WAITING:
+        box = self._boxes.setdefault(name, _Outbox(deque(maxlen=self._most_waiting)))
+        if len(box.waiting) == self._most_waiting:
             log.warning("task %s has more news than can be posted: the oldest are dropped", task.task_id)
         box.waiting.append((task, news))
         box.version = max(box.version, version)

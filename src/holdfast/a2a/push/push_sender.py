@@ -34,8 +34,16 @@ class PushSender:
     """Posts JSON to where a configuration says. It keeps no connection between posts: one that was made for a name must
     never be used for another at the same address."""
 
-    def __init__(self, guard: UrlGuard, *, backoff: Backoff = POSTS, tls: "ssl.SSLContext | None" = None) -> None:
+    def __init__(
+        self,
+        guard: UrlGuard,
+        *,
+        backoff: Backoff = POSTS,
+        tls: "ssl.SSLContext | None" = None,
+        asleep_seconds: float = ASLEEP_SECONDS,
+    ) -> None:
         self._guard = guard
+        self._asleep_seconds = asleep_seconds
         self._backoff = backoff
         self._given_tls = tls
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -49,7 +57,7 @@ class PushSender:
                 refusal, passing = await self._try(config, body, tenant, number)
             if refusal is None:
                 return True
-            if passing and time.monotonic() - began > ASLEEP_SECONDS:
+            if passing and time.monotonic() - began > self._asleep_seconds:
                 continue
             if not passing or number == TRIES:
                 break
@@ -64,7 +72,8 @@ class PushSender:
 
         try:
             async with asyncio.timeout(TRY_SECONDS):
-                tls = await asyncio.to_thread(lambda: self._tls)
+                encrypts = config.url.lower().startswith("https:")
+                tls = await asyncio.to_thread(lambda: self._tls) if encrypts else False
                 target = await self._guard.check(config.url, tenant)
                 address = target.addresses[(number - 1) % len(target.addresses)]
                 async with (

@@ -96,9 +96,16 @@ class _Lookup:
 class UrlGuard:
     """`allowed` are hosts, each with a port or for any, that may have an address which is not public."""
 
-    def __init__(self, allowed: Iterable[str] = (), *, resolve: Resolve | None = None) -> None:
+    def __init__(
+        self,
+        allowed: Iterable[str] = (),
+        *,
+        resolve: Resolve | None = None,
+        resolve_seconds: float = RESOLVE_SECONDS,
+    ) -> None:
         self._allowed = frozenset(_place(entry) for entry in allowed)
         self._resolve = resolve or look_up
+        self._resolve_seconds = resolve_seconds
         self._slots = Slots(AT_ONCE, MOST_OF_A_TENANT)
         self._lookups: dict[_Asked, _Lookup] = {}
 
@@ -123,7 +130,7 @@ class UrlGuard:
             lookup.work.add_done_callback(lambda _: self._forget(asked, lookup))
         lookup.waiters += 1
         try:
-            async with asyncio.timeout(RESOLVE_SECONDS):
+            async with asyncio.timeout(self._resolve_seconds):
                 found = await asyncio.shield(lookup.work)
             addresses = [ipaddress.ip_address(text) for text in found]
         except (OSError, ValueError, TimeoutError):  # UnicodeError is a ValueError

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from holdfast.a2a.files.files import Files
 from holdfast.a2a.protocol import rpc
 from holdfast.a2a.protocol.rpc import RpcError
-from holdfast.a2a.protocol.wire import Message
+from holdfast.a2a.protocol.wire import AnswerTerms, Message
 from holdfast.a2a.turns import records
 from holdfast.a2a.turns.keys import delivery_key, first_message_digest, key_after, session_key, task_prefix
 from holdfast.core import IdSource, NewEvent, Task, types
-from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded
+from holdfast.core.errors import IdempotencyConflict, NotFound, OutcomeUnknown, SessionGone, TaskEnded, TaskNotWaiting
 from holdfast.core.retry import until_written
 from holdfast.store import Store
 from holdfast.store.tasks import TaskStart
@@ -37,6 +37,7 @@ class PlacedMessage:
     key: str
     prefix: str
     followed: Task | None
+    answers: AnswerTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,12 @@ class Acceptance:
         own_key: str | None,
         caller: str | None,
         on_key: str | None = None,
+        answers: AnswerTerms | None = None,
     ) -> Task | PlacedMessage:
         """The task of a message that was here before, or the message as it can be recorded; RpcError if it cannot."""
+        if answers is not None:
+            assert followed is not None and own_key is not None
+            return await self._answer(message, followed, own_key, answers)
         placed = self._placed(message, followed)
         context_id = placed.context_id or await self._new_context(placed, caller)
         placed = replace(placed, context_id=context_id)
@@ -87,6 +92,21 @@ class Acceptance:
             raise RpcError(rpc.UNSUPPORTED_OPERATION, said, taskId=followed.task_id, contextId=followed.context_id)
         taken = replace(placed, parts=await self._files.take(placed.parts))
         return PlacedMessage(session_id, conversation, taken, context_id, key, prefix, followed)
+
+    async def _answer(self, message: Message, followed: Task, own_key: str, answers: AnswerTerms) -> PlacedMessage:
+        """The answer as it can be recorded; whether its task takes it, or has it already, is decided by that write."""
+        placed = self._placed(message, followed)
+        known = await self._store.tasks.begun_by(followed.session_id, own_key)
+        if known is None and await self._was_left(followed):
+            raise TaskNotWaiting(
+                f"the conversation of task {followed.task_id} was reset",
+                hint=f"it stays {followed.state.value}: its context is open for a new message",
+                state=followed.state.value,
+            )
+        conversation = session_key(self._agent, followed.context_id)
+        return PlacedMessage(
+            followed.session_id, conversation, placed, followed.context_id, own_key, "", followed, answers
+        )
 
     async def accept(self, offer: PlacedMessage) -> AcceptedMessage:
         """Record the message with its task; the first task if it has come before after all.
@@ -147,7 +167,13 @@ class Acceptance:
         try:
             begun = await _surely(
                 lambda: self._store.tasks.go_on(
-                    followed, event, records.NO_STATUS, owner=self._owner, idempotency_key=attempt
+                    followed,
+                    event,
+                    records.NO_STATUS,
+                    owner=self._owner,
+                    idempotency_key=attempt,
+                    answers=offer.answers is not None,
+                    version=None if offer.answers is None else offer.answers.version,
                 )
             )
         except TaskEnded:

@@ -11,6 +11,7 @@ from holdfast.a2a.push.push import PostObserver
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.recovery import Recovery
 from holdfast.a2a.turns.tenant_turns import AgentSettings, TenantTurns
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turn_queue import TurnQueue
 from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import TimeOrderedIds
@@ -31,11 +32,13 @@ class AgentServices:
         resume: bool,
         reply_seconds: float,
         guard: UrlGuard,
+        timing: TurnTiming | None = None,
         rested: TurnObserver | None = None,
         posted: PostObserver | None = None,
     ) -> None:
         ids = TimeOrderedIds()
-        queue = TurnQueue()
+        timing = timing or TurnTiming()
+        queue = TurnQueue(timing)
         self.owner = f"a2a-{ids()}"
         """This process as the store knows it."""
         settings = AgentSettings(
@@ -47,11 +50,12 @@ class AgentServices:
             guard,
             owner=self.owner,
             ids=ids,
+            timing=timing,
             rested=rested,
             posted=posted,
         )
         self._turns = TenantTurns(store, queue, settings)
-        self._recovery = Recovery(store, queue, self._turns, owner=self.owner, resume=resume, ids=ids)
+        self._recovery = Recovery(store, queue, self._turns, owner=self.owner, resume=resume, ids=ids, timing=timing)
 
     def turns_of(self, store: Store) -> Turns:
         """The turns of a tenant, by its view of the store."""

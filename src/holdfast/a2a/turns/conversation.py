@@ -21,14 +21,16 @@ from holdfast.a2a.handler import PastMessage
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import Message, Role, TextPart, text_of
 from holdfast.a2a.turns import records
+from holdfast.a2a.turns.imported_messages import ENTRIES, imported_entries
 from holdfast.a2a.turns.keys import delivery_key
-from holdfast.core import Event, Snapshot, Task, strict_json, types
+from holdfast.core import Event, Snapshot, Task, TaskState, strict_json, types
 from holdfast.core.event_bodies import TaskUpdated, read
+from holdfast.models.messages import SUMMARY_MARK
 from holdfast.store import Store
 
-READ = (types.MESSAGE, types.TASK_UPDATED)
-MARK = "[COMPACTED CONTEXT]"
-"""How the message begins that stands for older ones."""
+READ = (types.MESSAGE, types.TASK_UPDATED, *ENTRIES)
+MARK = SUMMARY_MARK
+CUT = frozenset({TaskState.CANCELED, TaskState.FAILED})
 
 
 class _Summary(msgspec.Struct, rename="camel"):
@@ -65,9 +67,10 @@ async def before(store: Store, task: Task) -> Conversation:
     found = await _read(store, task)
     if found is None:
         return Conversation((), None, 0)
-    history = tuple(_past(message) for _, message in found.past)
+    history = tuple(_past(message, seq, is_cut=seq in found.cut) for seq, message in found.past)
     if found.compaction is not None:
-        history = (summary_message(found.compaction.document), *history)
+        summary = summary_message(found.compaction.document)
+        history = (replace(summary, seq=found.compaction.last_seq, is_summary=True), *history)
     return Conversation(history, found.message, found.own)
 
 
@@ -84,7 +87,7 @@ async def older(store: Store, task_id: str, *, keep: int) -> OlderMessages | Non
     lowest = list(accumulate([found.open_seq, *reversed(seqs)], min))[::-1]
     for cut in range(len(seqs) - keep, 0, -1):
         if highest[cut - 1] < lowest[cut]:
-            messages = [_past(message) for _, message in found.past]
+            messages = [_past(message, is_cut=seq in found.cut) for seq, message in found.past]
             summary = None if found.compaction is None else found.compaction.document
             return OlderMessages(summary, tuple(messages[:cut]), tuple(messages[cut:]), highest[cut - 1])
     return None
@@ -135,6 +138,7 @@ class _Found:
     own: int
     message: Message
     open_seq: int
+    cut: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class _Log:
     over: dict[str | None, int]
     """By task: where it came to rest last, if it rests."""
     interrupted: frozenset[str]
+    cut: frozenset[int]
+    """The seqs of answers that were cut: what a turn had said goes into the log with its end."""
 
     def next_seq(self, task: Task) -> int | None:
         """The seq of the first message that a task was sent and has not begun to answer."""
@@ -221,7 +227,7 @@ async def _read(store: Store, task: Task) -> _Found | None:
     placed.sort(key=lambda entry: entry[:2])
     after = compaction.last_seq if compaction else 0
     past = [(seq, said) for _, seq, said in placed if seq > after]
-    return _Found(compaction, past, own, message, min(waiting))
+    return _Found(compaction, past, own, message, min(waiting), log.cut)
 
 
 async def _log(store: Store, task: Task, compaction: Snapshot | None) -> _Log:
@@ -234,9 +240,14 @@ async def _log(store: Store, task: Task, compaction: Snapshot | None) -> _Log:
 
 
 def _of_events(events: Sequence[Event]) -> _Log:
-    messages = ((event.seq, records.message_in(event)) for event in events if event.type == types.MESSAGE)
-    log = _Log([(seq, message) for seq, message in messages if message is not None], {}, {}, {}, frozenset())
-    interrupted = set()
+    imported = imported_entries(events)
+    messages = [event for event in events if event.type == types.MESSAGE and event.seq not in imported.left_behind]
+    told = ((event.seq, records.message_in(event)) for event in messages)
+    said = [(seq, message) for seq, message in told if message is not None]
+    said = sorted([*said, *imported.summaries], key=lambda each: each[0]) if imported.summaries else said
+    log = _Log(said, {}, {}, {}, frozenset(), frozenset())
+    spoken = {seq: message.task_id for seq, message in said if message.role is Role.AGENT}
+    interrupted, cut = set(), set()
     for event in events:
         if event.type != types.TASK_UPDATED or event.erased is not None:
             continue
@@ -251,12 +262,15 @@ def _of_events(events: Sequence[Event]) -> _Log:
             log.ends.setdefault(task_id, []).append(event.seq)
         if changes.get("interrupted"):
             interrupted.add(task_id)
-    return replace(log, interrupted=frozenset(interrupted))
+        if change.state in CUT and spoken.get(event.seq - 1) == task_id:
+            cut.add(event.seq - 1)
+    return replace(log, interrupted=frozenset(interrupted), cut=frozenset(cut))
 
 
 def _is_to(message: Message, task_id: str) -> bool:
     return message.task_id == task_id and message.role is Role.USER
 
 
-def _past(message: Message) -> PastMessage:
-    return PastMessage(message.role, text_of(message.parts), message.parts)
+def _past(message: Message, seq: int = 0, *, is_cut: bool = False) -> PastMessage:
+    words = text_of(message.parts)
+    return PastMessage(message.role, words, message.parts, seq=seq, task_id=message.task_id, is_cut=is_cut)

@@ -32,7 +32,6 @@ from holdfast.store.tasks import TaskText
 
 OUTPUTS = "text, Artifact, Status, InputRequired, Rejected or Reply"
 
-KEEP_SECONDS = 0.9
 """Between what is kept: with the time that keeping takes, what a kill leaves is a second old at most."""
 
 log = logging.getLogger("holdfast.a2a")
@@ -108,11 +107,11 @@ class Outputs:
         )
 
 
-async def keep_text(store: Store, channel: Channel, lease: Lease) -> None:
+async def keep_text(store: Store, channel: Channel, lease: Lease, every_seconds: float) -> None:
     """Keep what a turn has said, while it says more; for ever."""
     kept: Artifact | None = None
     while True:
-        await asyncio.sleep(KEEP_SECONDS)
+        await asyncio.sleep(every_seconds)
         text = channel.text
         if text is None or text == kept:
             continue

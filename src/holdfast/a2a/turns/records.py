@@ -12,6 +12,7 @@ import msgspec
 from holdfast.a2a.protocol import v10
 from holdfast.a2a.protocol.rpc import RpcError
 from holdfast.a2a.protocol.wire import Artifact, Envelope, FilePart, Message, Part, Role, TaskView
+from holdfast.a2a.turns.imported_messages import imported_message
 from holdfast.core import Event, Task, TaskState
 
 ARTIFACT = "artifact-"
@@ -68,11 +69,12 @@ def message_record(message: Message) -> dict[str, Any]:
 
 
 def message_in(event: Event) -> Message | None:
-    """The message in an event; None if it has another shape."""
+    """The message in an event, ours or one that was imported; None if it has another shape."""
+    value = event.value()
     try:
-        return _message(msgspec.convert(event.value(), _Stored))
+        return _message(msgspec.convert(value, _Stored))
     except (msgspec.ValidationError, RpcError):
-        return None
+        return imported_message(value)
 
 
 def part_record(part: Part) -> dict[str, Any]:

@@ -18,17 +18,13 @@ from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import agent_message, cut_ending, record
 from holdfast.a2a.turns.outputs import text_so_far
 from holdfast.a2a.turns.tenant_turns import TenantTurns
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turn_queue import SessionHold, TurnQueue
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.retry import until_written
 from holdfast.core.statuses import SessionStatus
 from holdfast.store import Store
 from holdfast.store.tasks import Orphan, PendingPost
-
-ALIVE_MS = 4_000
-ROUND_SECONDS = 1.0
-PAUSES = (0.0, 1.0, 3.0)
-"""Before each time that a turn is begun again."""
 
 SECONDS_TO_RETIRE = 1.0
 
@@ -51,8 +47,10 @@ class Recovery:
         owner: str,
         resume: bool,
         ids: IdSource,
+        timing: TurnTiming,
     ) -> None:
         self._store = store
+        self._timing = timing
         self._queue = queue
         self._turns = turns
         self._owner = owner
@@ -90,14 +88,14 @@ class Recovery:
 
     async def _go_round(self) -> None:
         while True:
-            await asyncio.sleep(ROUND_SECONDS)
+            await asyncio.sleep(self._timing.round_seconds)
             try:
                 await self._round()
             except HoldfastError as error:
                 log.warning("the heartbeat skips a beat: %s", error)
 
     async def _round(self) -> None:
-        await self._store.tasks.beat(self._owner, ALIVE_MS)
+        await self._store.tasks.beat(self._owner, self._timing.alive_ms)
         if not self._adopts:
             return
         await self._look_at_the_outbox()
@@ -159,7 +157,7 @@ class Recovery:
     async def _again(self, store: Store, task: Task, held: SessionHold) -> None:
         """Begin a turn again that was under way, or fail it."""
         tries = records.tries(task)
-        if tries >= len(PAUSES):
+        if tries >= len(self._timing.pauses):
             await self._fail(store, task, held, GIVEN_UP.format(times=tries + 1), again=False)
             return
         if not self._resume or await conversation.unanswered(store, task) is None:
@@ -168,7 +166,7 @@ class Recovery:
         note = records.message_record(agent_message(task, (TextPart(TAKEN_UP),), self._ids))
         counted = {"tries": tries + 1, "statusMessage": note, "underway": True}
         task = await self._adopted(store, task, held, counted, session_status="interrupted")
-        await self._turns.of(store).take_up(task, held, after_seconds=PAUSES[tries], interrupted=True)
+        await self._turns.of(store).take_up(task, held, after_seconds=self._timing.pauses[tries], interrupted=True)
 
     async def _adopted(
         self,

@@ -21,14 +21,14 @@ from holdfast.a2a.turns import conversation, records
 from holdfast.a2a.turns.endings import TurnEnding, answer_ending, cut_ending, record
 from holdfast.a2a.turns.outputs import Outputs, keep_text, text_so_far
 from holdfast.a2a.turns.task_updates import Channel
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turn_queue import SessionHold, TurnQueue
 from holdfast.core import HoldfastError, IdSource, Task, TaskState
 from holdfast.core.errors import LeaseLost, StaleState, TaskEnded
-from holdfast.core.racing import is_set_within
+from holdfast.core.race import is_set_within
 from holdfast.core.retry import PASSING, until_written
 from holdfast.store import Store
 
-LOOK_SECONDS = 1.0
 SECONDS_TO_GIVE_BACK = 1.0
 
 STOPPED = "the turn was broken off: the server stopped"
@@ -58,8 +58,10 @@ class TurnRunner:
         files: Files,
         resume: bool,
         ids: IdSource,
+        timing: TurnTiming,
     ) -> None:
         self._store = store
+        self._timing = timing
         self._handler = handler
         self._queue = queue
         self._owner = owner
@@ -69,6 +71,9 @@ class TurnRunner:
         self._ids = ids
         self._waiting: set[asyncio.Task[Any]] = set()
         self._work: dict[str, asyncio.Task[TurnEnding]] = {}
+        self._at_work: dict[str, str] = {}
+        """The task that runs in a session, of those that run here."""
+        self._interrupted: set[str] = set()
         self._stopping = asyncio.Event()
         self._broken_off = False
 
@@ -95,6 +100,15 @@ class TurnRunner:
         """Stop the work on a task, if it goes on here."""
         if task_id in self._work:
             self._work[task_id].cancel()
+
+    def interrupt(self, session_id: str) -> str | None:
+        """Break off the turn that runs in a session here, as the death of this server would: it is given back. The
+        task that it was of; None if there is none."""
+        task_id = self._at_work.get(session_id)
+        if task_id is not None:
+            self._interrupted.add(task_id)
+            self._work[task_id].cancel()
+        return task_id
 
     def begin_no_more(self) -> None:
         """Begin no turn from now on: those that wait are given back."""
@@ -219,6 +233,7 @@ class TurnRunner:
             message.extensions,
             envelope.metadata,
             envelope.output_modes,
+            found.message_seq,
         )
 
     async def _work_on(self, channel: Channel, turn: Turn, held: SessionHold) -> TurnEnding:
@@ -228,17 +243,20 @@ class TurnRunner:
         work = asyncio.create_task(outputs.collect(self._handler))
         watchers = [
             asyncio.create_task(self._watch(channel.task, held, work)),
-            asyncio.create_task(keep_text(self._store, channel, turn.lease)),
+            asyncio.create_task(keep_text(self._store, channel, turn.lease, self._timing.keep_seconds)),
         ]
         self._work[turn.task_id] = work
+        self._at_work[turn.session_id] = turn.task_id
         try:
             await asyncio.wait({work})
         finally:
-            del self._work[turn.task_id]
+            del self._work[turn.task_id], self._at_work[turn.session_id]
             for each in (work, *watchers):
                 each.cancel()
+        interrupted = turn.task_id in self._interrupted
+        self._interrupted.discard(turn.task_id)
         if work.cancelled():
-            return self._cut(channel, held)
+            return self._cut(channel, held, interrupted)
         error = work.exception()
         if error is None:
             return work.result()
@@ -250,13 +268,14 @@ class TurnRunner:
         said = error.message if isinstance(error, HoldfastError) else type(error).__name__
         return self._failed(channel, f"the agent failed: {said}")
 
-    def _cut(self, channel: Channel, held: SessionHold) -> TurnEnding:
+    def _cut(self, channel: Channel, held: SessionHold, interrupted: bool) -> TurnEnding:
         """How a turn ends whose work was cancelled; raises if it is not for this process to end."""
         if held.lost.is_set():
             raise LeaseLost(f"the lease of session {held.lease.session_id!r} was lost", fence=held.lease.fence)
-        if self._broken_off and self._resume:
-            raise _Left("the server stops")
-        if self._broken_off:
+        given_back = self._broken_off or interrupted
+        if given_back and self._resume:
+            raise _Left("the turn was interrupted" if interrupted else "the server stops")
+        if given_back:
             ending = self._failed(channel, STOPPED)
             return replace(ending, changes=ending.changes | records.INTERRUPTED)
         return self._failed(channel, CANCELED)
@@ -264,7 +283,7 @@ class TurnRunner:
     async def _watch(self, task: Task, held: SessionHold, work: "asyncio.Task[TurnEnding]") -> None:
         """Stop the work if the lease is lost, or the task is ended elsewhere."""
         while not held.lost.is_set():
-            await is_set_within(held.lost, LOOK_SECONDS)
+            await is_set_within(held.lost, self._timing.look_seconds)
             with suppress(HoldfastError):
                 if (await self._store.tasks.get(task.task_id)).state.terminal:
                     work.cancel()

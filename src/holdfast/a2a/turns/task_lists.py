@@ -1,7 +1,5 @@
 """Tasks of an agent, a page at a time, and the messages that each was sent."""
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 
 from holdfast.a2a.protocol import rpc
@@ -9,8 +7,8 @@ from holdfast.a2a.protocol.wire import ListRequest, Message, TaskPage, TaskView
 from holdfast.a2a.turns import records
 from holdfast.core import Task, types
 from holdfast.core.errors import InvalidInput
-from holdfast.core.ids import check_name
 from holdfast.store import PAGE_BYTES, Store
+from holdfast.store.tasks import cursor_of, place_of
 
 
 class TaskLists:
@@ -39,7 +37,7 @@ class TaskLists:
                 break
             views.append(view)
         more = found.more or len(views) < len(found.tasks)
-        token = _token(found.tasks[len(views) - 1]) if more else ""
+        token = cursor_of(found.tasks[len(views) - 1]) if more else ""
         return TaskPage(tuple(views), token, request.page_size, found.total)
 
     async def history(self, task: Task, length: int | None) -> tuple[Message, ...]:
@@ -65,15 +63,8 @@ class TaskLists:
         return view if request.artifacts else replace(view, artifacts=()), sum(size for _, size in messages)
 
 
-def _token(task: Task) -> str:
-    return urlsafe_b64encode(f"{task.updated_at}:{task.task_id}".encode()).decode()
-
-
 def _place(token: str) -> tuple[int, str]:
     try:
-        changed, _, task_id = urlsafe_b64decode(token.encode()).decode().partition(":")
-        if not 0 <= int(changed) < 2**63:
-            raise ValueError(changed)
-        return int(changed), check_name(task_id, "a task id")
-    except (ValueError, binascii.Error, InvalidInput):
+        return place_of(token)
+    except InvalidInput:
         raise rpc.invalid_params("the page token is not one of ours") from None

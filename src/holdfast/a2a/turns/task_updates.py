@@ -15,7 +15,7 @@ from holdfast.a2a.turns import records
 from holdfast.core import Event, Task, TaskState, types
 from holdfast.core.errors import Closing
 from holdfast.core.event_bodies import TaskUpdated, read
-from holdfast.core.racing import first_of, is_set_within
+from holdfast.core.race import first_of, is_set_within
 from holdfast.store import Store
 
 Told = TypeVar("Told")

@@ -11,6 +11,7 @@ from holdfast.a2a.handler import Handler
 from holdfast.a2a.push.push import PostObserver, Push, TaskPushConfigs
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.turns.runner import TurnRunner
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.a2a.turns.turn_queue import TurnQueue
 from holdfast.a2a.turns.turns import TurnObserver, Turns
 from holdfast.core import IdSource
@@ -30,6 +31,7 @@ class AgentSettings:
     guard: UrlGuard
     owner: str
     ids: IdSource
+    timing: TurnTiming
     rested: TurnObserver | None = None
     posted: PostObserver | None = None
 
@@ -68,6 +70,7 @@ class TenantTurns:
             files=files,
             resume=settings.resume,
             ids=settings.ids,
+            timing=settings.timing,
         )
         return Turns(
             store,
@@ -78,6 +81,7 @@ class TenantTurns:
             agent=settings.agent,
             owner=settings.owner,
             reply_seconds=settings.reply_seconds,
+            post_seconds=settings.timing.post_seconds,
             ids=settings.ids,
             rested=settings.rested,
         )

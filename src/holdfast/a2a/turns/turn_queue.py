@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
+from holdfast.a2a.turns.timing import TurnTiming
 from holdfast.core import HoldfastError, Lease
 from holdfast.core.errors import LeaseHeld, LeaseLost, NotFound, SessionGone
 from holdfast.core.retry import Backoff, until_written
 from holdfast.store import Store
 
-LEASE_MS = 4_000
-RENEW_SECONDS = 1.0
 RELEASE_SECONDS = 1.0
 WAITING = Backoff(0.02, 0.5)
 
@@ -35,22 +34,23 @@ class SessionHold:
 class TurnQueue:
     """Who may write turns of which session now."""
 
-    def __init__(self) -> None:
+    def __init__(self, timing: TurnTiming | None = None) -> None:
+        self._timing = timing or TurnTiming()
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @contextlib.asynccontextmanager
     async def hold(self, store: Store, session_id: str, holder: str) -> AsyncIterator[SessionHold]:
         """The session's lease, as soon as all who came before are done."""
         lock = self._locks.setdefault((store.tenant, session_id), asyncio.Lock())
-        async with lock, session_lease(store, session_id, holder) as held:
+        async with lock, session_lease(store, session_id, holder, self._timing) as held:
             yield held
 
 
 @contextlib.asynccontextmanager
-async def session_lease(store: Store, session_id: str, holder: str) -> AsyncIterator[SessionHold]:
+async def session_lease(store: Store, session_id: str, holder: str, timing: TurnTiming) -> AsyncIterator[SessionHold]:
     """The session's lease, for one whose turn it is in this process."""
-    held = SessionHold(await _acquire(store, session_id, holder))
-    renewing = asyncio.create_task(_renew(store, held))
+    held = SessionHold(await _acquire(store, session_id, holder, timing.lease_ms))
+    renewing = asyncio.create_task(_renew(store, held, timing))
     try:
         yield held
     finally:
@@ -62,22 +62,22 @@ async def session_lease(store: Store, session_id: str, holder: str) -> AsyncIter
             log.warning("the lease of session %s is left to expire: %s", session_id, error)
 
 
-async def _acquire(store: Store, session_id: str, holder: str) -> Lease:
+async def _acquire(store: Store, session_id: str, holder: str, lease_ms: int) -> Lease:
     tries = 0
     while True:
         try:
-            return await until_written(lambda: store.leases.acquire(session_id, holder, LEASE_MS))
+            return await until_written(lambda: store.leases.acquire(session_id, holder, lease_ms))
         except LeaseHeld:
             tries += 1
             await asyncio.sleep(WAITING.pause(tries))
 
 
-async def _renew(store: Store, held: SessionHold) -> None:
+async def _renew(store: Store, held: SessionHold, timing: TurnTiming) -> None:
     """Renew a lease again and again, until it is lost."""
     while True:
-        await asyncio.sleep(RENEW_SECONDS)
+        await asyncio.sleep(timing.renew_seconds)
         try:
-            await store.leases.renew(held.lease, LEASE_MS)
+            await store.leases.renew(held.lease, timing.lease_ms)
         except (LeaseLost, NotFound, SessionGone):
             held.lost.set()
             return

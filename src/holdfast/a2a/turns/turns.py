@@ -44,7 +44,6 @@ from holdfast.core.ids import check_name
 from holdfast.store import Store
 
 SECONDS_TO_RECORD = 2.0
-SECONDS_TO_POST = 2.0
 
 Result = TypeVar("Result")
 TurnObserver = Callable[[Task, float], None]
@@ -67,6 +66,7 @@ class Turns:
         agent: str,
         owner: str,
         reply_seconds: float,
+        post_seconds: float,
         ids: IdSource,
         rested: TurnObserver | None = None,
     ) -> None:
@@ -78,6 +78,7 @@ class Turns:
         self._agent = agent
         self._owner = owner
         self._reply_seconds = reply_seconds
+        self._post_seconds = post_seconds
         self._ids = ids
         self._rested = rested
         self._acceptance = Acceptance(store, files, agent=agent, owner=owner, ids=ids)
@@ -100,6 +101,11 @@ class Turns:
             if reply is None
             else await message_with_files(self.files, reply)
         )
+
+    async def answer(self, request: SendRequest) -> Task:
+        """Record an answer to a task that waits for one, and have its turn go on; the task as it was then recorded."""
+        task, _ = await self._accepted(request)
+        return task
 
     async def stream(self, request: SendRequest) -> AsyncGenerator[News]:
         """Record a message and run its turn; its task as it was accepted (or as it stands, if the message was here
@@ -182,6 +188,11 @@ class Turns:
         """Post how a task stands, wherever a process that died has not, or this one was to and has not begun to."""
         await self._push.post_left(task_id)
 
+    def interrupt(self, session_id: str) -> str | None:
+        """Break off the turn that runs in a session here, as the death of this server would; its task, if there is
+        one, is found by the next round of the recovery."""
+        return self._runner.interrupt(session_id)
+
     def is_at_work(self, task_id: str) -> bool:
         """Whether a turn of the task is under way here, whose end will be told."""
         return task_id in self._channels
@@ -202,7 +213,7 @@ class Turns:
         for left in self._underway:
             left.cancel()
         await asyncio.gather(*self._underway, return_exceptions=True)
-        await self._push.close(SECONDS_TO_POST)
+        await self._push.close(self._post_seconds)
 
     async def _accepted(self, request: SendRequest) -> tuple[Task, Channel | None]:
         """The task of a message, begun now, with the channel of its turn, or when the message was first here."""
@@ -213,7 +224,7 @@ class Turns:
         if request.push is not None:
             await self.configs.check(request.push)
         found = await self._acceptance.look(
-            message, followed, request.idempotency_key, request.caller, request.session_key
+            message, followed, request.idempotency_key, request.caller, request.session_key, request.answers
         )
         if isinstance(found, Task):
             await self._keep_place(found, request.push, fresh=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from holdfast.core import strict_json
 from holdfast.models.messages import CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
 from holdfast.models.simulator import attachments, file_questions, language, measures, toolbox
-from holdfast.models.simulator.language import AskAgent, ReadWish, Recall, UseSkill
+from holdfast.models.simulator.language import AskAgent, AskUser, ReadWish, RecallWish, UseSkill
 from holdfast.models.simulator.plan import PromptTurn, TurnPlan, plan, turn_of
 from holdfast.models.simulator.prompt import listen
 from holdfast.models.simulator.recollection import Source, from_conversation, from_memory
@@ -101,7 +101,7 @@ def _report(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     for number, result in enumerate(turn.results):
         wish = planned.wishes[number] if number < len(planned.wishes) else None
         match wish:
-            case Recall():
+            case RecallWish() | AskUser():
                 continue
             case AskAgent():
                 told.append(f"The agent at {wish.url} answered: {result.words}")
@@ -138,7 +138,7 @@ def _text(turn: PromptTurn, planned: TurnPlan) -> _Reply:
 
 def _recollection(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     """What memory has of the things that it was asked for, if it was."""
-    asked_a_tool = any(isinstance(wish, Recall) for wish in planned.wishes)
+    asked_a_tool = any(isinstance(wish, RecallWish) for wish in planned.wishes)
     found = [
         (thing, from_memory(thing, turn.heard, turn.results, asked_a_tool=asked_a_tool)) for thing in planned.things
     ]
@@ -235,15 +235,28 @@ class SimulatorBackend:
     """A model whose answers follow from the prompt alone; it keeps nothing between calls."""
 
     model = MODEL
+    supports_native_tools = True
 
-    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
-        """The simulator's answer, after the time that the user asked it to think for."""
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> CompletionResponse:
+        """The simulator's answer, after the time that the user asked it to think for; nothing else changes it."""
         given = answer(messages, tools)
         await asyncio.sleep(given.delay)
         return given.response
 
     async def stream(
-        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> AsyncIterator[str | CompletionResponse]:
         """The words of the answer, piece by piece at the pace that the user asked for, and then the whole answer."""
         given = answer(messages, tools)

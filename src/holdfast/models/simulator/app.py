@@ -29,7 +29,7 @@ from holdfast.models.simulator.wire.messages import MESSAGES, read_to_count
 from holdfast.models.simulator.wire.responses import RESPONSES
 
 
-class Pause:
+class SimulatorPause:
     """Waits; ModelBusy if the service stops first."""
 
     def __init__(self, stopping: asyncio.Event) -> None:
@@ -85,7 +85,7 @@ class Simulator:
 
     def __init__(self, settings: SimulatorSettings, stopping: asyncio.Event, clock: Clock, ids: IdSource) -> None:
         self._settings = settings
-        self._pause = Pause(stopping)
+        self._pause = SimulatorPause(stopping)
         self._clock = clock
         self._ids = ids
         self._begin()

@@ -2,9 +2,10 @@
 
 Commands for files: `append the line … to the file …`, `write … to the file …`, `read the file …`. For memory:
 `remember: my … is …`, `use the memory tool to recall my …`. Others: `use the skill …`, `ask the agent at URL: …`,
-`say …`.
+`ask me for my approval, and then …`, `say …`.
 
-`my <thing> is <value>` states a fact, `what is my <thing>?` asks for it. The patterns are strict: a fact that is
+`my <thing> is <value>` states a fact, `what is my <thing>?` asks for it, `forget my <thing>` takes it back. A value of
+more than a few words stands in guillemets: `my <thing> is «…»`. The patterns are strict: a fact that is
 missed shows as a wrong answer and is looked into, a fact that is imagined would pass for memory.
 """
 
@@ -57,6 +58,10 @@ REPORT = re.compile(
     r"[.!]?\s*\Z",
     re.IGNORECASE,
 )
+APPROVAL = re.compile(
+    r"\bask me for (?:my )?approval,? (?:and then |and |then |before you )(?P<text>\S.*)", re.IGNORECASE | re.DOTALL
+)
+APPROVED = re.compile(r"\A\W*(?:(?:yes|ok),? )?(?:I approve|approved)\b(?! not\b)", re.IGNORECASE)
 SAY = re.compile(r"\Asay[: ]\s*(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -91,7 +96,7 @@ class Remember:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallWish:
     """A thing of the user's to be looked up in memory."""
 
     thing: str
@@ -112,7 +117,15 @@ class AskAgent:
     text: str
 
 
-Wish = AppendLine | WriteWish | ReadWish | Remember | Recall | UseSkill | AskAgent
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """A question to be put to the user, and what is to be done once the user approves."""
+
+    question: str
+    then: "tuple[Wish, ...]"
+
+
+Wish = AppendLine | WriteWish | ReadWish | Remember | RecallWish | UseSkill | AskAgent | AskUser
 
 WISHES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Wish]], ...] = (
     (APPEND, lambda match: AppendLine(match["file"], match["text"])),
@@ -120,15 +133,19 @@ WISHES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Wish]], ...] = (
     (CREATE, lambda match: WriteWish(match["file"], match["text"])),
     (READ, lambda match: ReadWish(match["file"])),
     (REMEMBER, lambda match: Remember(match["text"].strip())),
-    (RECALL, lambda match: Recall(match["thing"])),
+    (RECALL, lambda match: RecallWish(match["thing"])),
     (SKILL, lambda match: UseSkill(match["after"] or match["before"])),
 )
 
 
 def wishes(words: str) -> list[Wish]:
-    """What some words ask to have done, in order; what another agent is asked is for that agent to do."""
+    """What some words ask to have done, in order; what another agent is asked is for that agent to do, and what is to
+    be approved first is not to be done yet."""
     if SAY.match(words):
         return []
+    if match := APPROVAL.search(words):
+        asking_first = AskUser(f"May I {match['text'].strip().rstrip('.!')}?", tuple(wishes(match["text"])))
+        return [*wishes(words[: match.start()]), asking_first]
     before, asking = _split(words)
     found: list[tuple[int, Wish]] = []
     taken = bytearray(len(before))
@@ -140,6 +157,11 @@ def wishes(words: str) -> list[Wish]:
                 found.append((start, wish(match)))
     found.sort(key=lambda at: at[0])
     return [wish for _, wish in found] + ([asking] if asking else [])
+
+
+def approves(words: str) -> bool:
+    """Whether some words allow what was asked for."""
+    return APPROVED.match(words) is not None
 
 
 def effects(instructions: str) -> list[Wish]:
@@ -185,6 +207,8 @@ OTHER = re.compile(
     r"(?=[.,;:!)\"]+(?:\s|\Z)|\s*(?:\n|\Z)| and my\b)",
     re.IGNORECASE,
 )
+QUOTED_VALUE = re.compile(rf"{STATEMENT}({THING}) is «([^»]{{1,4000}})»", re.IGNORECASE)
+FORGET = re.compile(rf"\bforget my ({THING})(?=\s*(?:[.,;:!]|\n|\Z))", re.IGNORECASE)
 QUESTION = re.compile(rf"\bwhat(?:['’]s| is) my ({THING}) ?(?:\?|[.!]?(?:\n|\Z))", re.IGNORECASE)
 
 SPELLINGS = {"favourite": "favorite", "colour": "color"}
@@ -201,8 +225,19 @@ class Fact:
 def statements(words: str) -> list[Fact]:
     """The facts that some words state, in order; what is to be written or said is not meant."""
     meant = without_commands(words)
-    found = sorted([*NAME.finditer(meant), *OTHER.finditer(meant)], key=lambda match: match.start())
-    return [Fact(match[1], match[2]) for match in found]
+    return [Fact(match[1], match[2]) for match in _stated(meant)]
+
+
+def told(words: str) -> list[Fact]:
+    """The facts that some words state or take back, in order; one that is taken back has no value."""
+    meant = without_commands(words)
+    found = sorted([*_stated(meant), *FORGET.finditer(meant)], key=lambda match: match.start())
+    return [Fact(match[1], "" if match.re is FORGET else match[2]) for match in found]
+
+
+def _stated(meant: str) -> list[re.Match[str]]:
+    found = [*NAME.finditer(meant), *OTHER.finditer(meant), *QUOTED_VALUE.finditer(meant)]
+    return sorted(found, key=lambda match: match.start())
 
 
 def questions(words: str) -> list[str]:

@@ -1,7 +1,8 @@
 """What a turn is about: the user's request, what has been done for it, and what is still to be done.
 
 A wish is granted by one call, and a call has one result: as many wishes are done as there are results since the
-request. A skill adds the wishes of its instructions once they have been read.
+request. A skill adds the wishes of its instructions once they have been read. What is to be approved is wished for once
+the user has approved it: in the result of the question, or in the message after the one that wanted it asked.
 """
 
 import re
@@ -10,7 +11,18 @@ from dataclasses import dataclass
 
 from holdfast.models.messages import PromptRole, Tool
 from holdfast.models.simulator import file_questions, toolbox
-from holdfast.models.simulator.language import ReadWish, Recall, Remember, UseSkill, Wish, effects, questions, wishes
+from holdfast.models.simulator.language import (
+    AskUser,
+    ReadWish,
+    RecallWish,
+    Remember,
+    UseSkill,
+    Wish,
+    approves,
+    effects,
+    questions,
+    wishes,
+)
 from holdfast.models.simulator.prompt import Utterance
 from holdfast.models.simulator.toolbox import PlannedCall
 
@@ -64,22 +76,24 @@ def plan(turn: PromptTurn, tools: Sequence[Tool]) -> TurnPlan:
     for number, result in enumerate(turn.results):
         if number < len(wanted) and isinstance(wanted[number], UseSkill):
             wanted += effects(result.words)
+        if number < len(wanted) and isinstance(asked := wanted[number], AskUser) and approves(result.words):
+            wanted += asked.then
     calls = [_call(wish, turn, tools) for wish in wanted[len(turn.results) :]]
     made = [call for call in calls if call]
     searching = [call for call in made if call.name in toolbox.SEARCHES]
     return TurnPlan(
         wishes=tuple(wanted),
         calls=tuple(searching[:1] or made),
-        things=tuple(wish.thing for wish in asked_for if isinstance(wish, Recall)),
+        things=tuple(wish.thing for wish in asked_for if isinstance(wish, RecallWish)),
         stuck=len(made) < len(calls),
     )
 
 
 def _wanted(turn: PromptTurn) -> list[Wish]:
     words = turn.request.words
-    wanted = wishes(words)
-    if MEMORY.search(words) and not any(isinstance(wish, Recall | Remember) for wish in wanted):
-        wanted += [Recall(thing) for thing in questions(words)]
+    wanted = wishes(words) or _approved(turn)
+    if MEMORY.search(words) and not any(isinstance(wish, RecallWish | Remember) for wish in wanted):
+        wanted += [RecallWish(thing) for thing in questions(words)]
     question = file_questions.file_question(words)
     if not wanted and question and question.name:
         before = [said for said in turn.heard if said not in turn.results]
@@ -88,9 +102,17 @@ def _wanted(turn: PromptTurn) -> list[Wish]:
     return wanted
 
 
+def _approved(turn: PromptTurn) -> list[Wish]:
+    """What the user wanted to be asked about in the message before, if this one approves it."""
+    before = [said for said in turn.heard if said.role == PromptRole.USER and said.index < turn.request.index]
+    if not before or not approves(turn.request.words):
+        return []
+    return [wish for asked in wishes(before[-1].words) if isinstance(asked, AskUser) for wish in asked.then]
+
+
 def _can_do_without(wish: Wish, turn: PromptTurn) -> bool:
     match wish:
-        case Recall():
+        case RecallWish():
             return True
         case Remember():
             return not MEMORY.search(turn.request.words)

@@ -2,15 +2,16 @@
 
 Runtimes dress the user's words up: a time in front, a reminder or internal context behind, sometimes as a
 user message of its own, sometimes with the result of a tool in front. Here the dress comes off, so that everything
-after sees words only. What the assistant says is never heard: an answer must not come from there. What the system
-says is kept apart: it may hold what a runtime keeps in memory, and it is believed only where memory is asked for.
+after sees words only. What the assistant says is never heard, because an answer must not come from there; but what it
+reports that another agent said counts as a tool's result. What the system says is kept apart: it may hold what a
+runtime keeps in memory, and it is believed only where memory is asked for.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.models.messages import PromptMessage, PromptRole, ToolCall
+from holdfast.models.messages import SUMMARY_MARK, PromptMessage, PromptRole, ToolCall
 from holdfast.models.simulator.attachments import AttachedFile, files_of, without_mentions
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -25,10 +26,12 @@ IMAGE_NOTE = re.compile(
 OBSERVATION = re.compile(r"\A\s*(?:Call id: \S+\s+)?Observation:\s*")
 NEW_TASK = "New task:\n"
 
-SUMMARY = "[COMPACTED CONTEXT]"
+SUMMARY = SUMMARY_MARK
 BULLET = r"[ \t]*(?:[-*•][ \t]*)?[\[(*]*"
 NOT_THE_USER = re.compile(rf"{BULLET}(?:assistant|agent|model|tool|system)\b[^:\n]{{0,40}}:", re.IGNORECASE)
 SPEAKER = re.compile(rf"\A{BULLET}(?:user\b[^:\n]{{0,40}}:[ \t]*)?", re.IGNORECASE)
+REPORT = re.compile(r"^The agent at \S+ answered: (.+)", re.MULTILINE)
+"""What an answer of the simulator's own says that another agent said: a runtime may keep that, and not the tool's."""
 THE_USERS = re.compile(r"\b(?:the )?user['’]s\b", re.IGNORECASE)
 
 
@@ -62,6 +65,8 @@ def listen(messages: Sequence[PromptMessage]) -> list[Utterance]:
             heard.append(Utterance(index, PromptRole.SYSTEM, third_person(message.text)))
         elif message.role == PromptRole.USER:
             heard += _user(index, message)
+        else:
+            heard += [Utterance(index, PromptRole.TOOL, report[1]) for report in REPORT.finditer(message.text)]
     return heard
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.messages import PromptRole
-from holdfast.models.simulator.language import Fact, same_thing, statements
+from holdfast.models.simulator.language import Fact, same_thing, statements, told
 from holdfast.models.simulator.prompt import Utterance, third_person
 from holdfast.models.simulator.toolbox import MEMORY, words_of
 
@@ -48,16 +48,18 @@ def from_memory(
 
 
 def latest(thing: str, heard: Iterable[Utterance]) -> Source | None:
-    """The latest statement of a fact in what was heard."""
+    """The latest statement of a fact in what was heard; None if the user has taken it back since."""
     for said in reversed(list(heard)):
         for fact in reversed(_facts(said)):
             if same_thing(fact.thing, thing):
+                if not fact.value:
+                    return None
                 return Source(fact.thing, fact.value, said.index, said.role, said.words)
     return None
 
 
 def _facts(said: Utterance) -> list[Fact]:
-    return facts_in(said) if said.role == PromptRole.TOOL else statements(said.words)
+    return facts_in(said) if said.role == PromptRole.TOOL else told(said.words)
 
 
 def _by_user(heard: Sequence[Utterance]) -> list[Utterance]:

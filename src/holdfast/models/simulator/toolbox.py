@@ -20,8 +20,9 @@ from holdfast.models.messages import PromptMessage, PromptRole, Tool
 from holdfast.models.simulator.language import (
     AppendLine,
     AskAgent,
+    AskUser,
     ReadWish,
-    Recall,
+    RecallWish,
     Remember,
     UseSkill,
     Wish,
@@ -111,12 +112,14 @@ def _arguments(wish: Wish, tool: Tool) -> dict[str, Any] | None:
             return fill_in(tool, [(PATH, wish.path)])
         case Remember():
             return _remembering(wish, tool, words)
-        case Recall():
+        case RecallWish():
             return _recalling(wish, tool, words)
         case UseSkill() if words & {"skill", "skills"}:
             return fill_in(tool, [(("name", "skill", "skill_name", "command"), wish.name)])
         case AskAgent() if words & {"agent", "peer", "delegate"}:
             return fill_in(tool, [(("url", "agent_url", "address", "agent"), wish.url), (QUESTION, wish.text)])
+        case AskUser() if words & {"user", "human"} and words & {"ask", "question"}:
+            return fill_in(tool, [(QUESTION, wish.question)])
     return None
 
 
@@ -128,7 +131,7 @@ def _remembering(wish: Remember, tool: Tool, words: set[str]) -> dict[str, Any] 
     return _of_memory(tool, words, SAVE, given)
 
 
-def _recalling(wish: Recall, tool: Tool, words: set[str]) -> dict[str, Any] | None:
+def _recalling(wish: RecallWish, tool: Tool, words: set[str]) -> dict[str, Any] | None:
     return _of_memory(tool, words, FIND, [(QUERY, wish.thing)])
 
 
@@ -184,9 +187,10 @@ SEARCH_WORDS: dict[type[Wish], str] = {
     WriteWish: "write file",
     ReadWish: "read file",
     Remember: "save memory",
-    Recall: "recall memory",
+    RecallWish: "recall memory",
     UseSkill: "skill",
     AskAgent: "ask agent",
+    AskUser: "ask user",
 }
 USUAL_SCHEMA = {
     "type": "object",

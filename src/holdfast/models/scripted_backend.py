@@ -16,6 +16,8 @@ class Invocation:
     messages: list[PromptMessage]
     tools: list[Tool]
     streamed: bool
+    temperature: float | None = None
+    max_tokens: int | None = None
 
 
 class ScriptedBackend:
@@ -39,21 +41,30 @@ class ScriptedBackend:
         self._streams = [list(stream) for stream in streams]
         self._has_streams = bool(self._streams)
 
-    async def complete(self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()) -> CompletionResponse:
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> CompletionResponse:
         """The next completion."""
-        self._invoked(messages, tools, streamed=False)
+        self.invocations.append(Invocation(list(messages), list(tools), False, temperature, max_tokens))
         return self._next_completion()
 
     async def stream(
-        self, messages: Sequence[PromptMessage], tools: Sequence[Tool] = ()
+        self,
+        messages: Sequence[PromptMessage],
+        tools: Sequence[Tool] = (),
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
     ) -> AsyncIterator[str | CompletionResponse]:
         """The next stream, or the next completion as one."""
-        self._invoked(messages, tools, streamed=True)
+        self.invocations.append(Invocation(list(messages), list(tools), True, temperature, max_tokens))
         for item in self._next_stream():
             yield item
-
-    def _invoked(self, messages: Sequence[PromptMessage], tools: Sequence[Tool], *, streamed: bool) -> None:
-        self.invocations.append(Invocation(list(messages), list(tools), streamed))
 
     def _next_completion(self) -> CompletionResponse:
         if not self._completions:
