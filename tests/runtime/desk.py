@@ -13,6 +13,7 @@ from holdfast.a2a.turns.records import message_record
 from holdfast.core import Lease, NewEvent, TaskState, types
 from holdfast.models import Backend, CompletionResponse, ToolCall
 from holdfast.runtime import Peers, bundled_agent
+from holdfast.runtime.served.conversation_files import ConversationFiles
 from holdfast.store import Store
 
 
@@ -32,6 +33,7 @@ class Conversation:
     agent: str = "main"
     peers: Peers = field(default_factory=Peers)
     compact_over: int = 100_000
+    files: ConversationFiles | None = None
     tasks: Any = field(default_factory=lambda: itertools.count(1))
 
     async def say(self, text: str, *files: Part, **changes: Any) -> str:
@@ -66,6 +68,7 @@ class Conversation:
             self.store,
             self.session_id,
             await self.lease(),
+            message_seq=past.message_seq,
         )
 
     async def lease(self, holder: str = "o") -> Lease:
@@ -78,7 +81,9 @@ class Conversation:
 
     @property
     def handler(self) -> Any:
-        return bundled_agent(self.backend, name=self.agent, peers=self.peers, compact_over=self.compact_over)
+        return bundled_agent(
+            self.backend, name=self.agent, peers=self.peers, compact_over=self.compact_over, files=self.files
+        )
 
     async def end(self, turn: Turn, answer: str) -> None:
         """Record an answer."""

@@ -8,7 +8,7 @@ import httpx2
 from tests.a2a import harness
 from tests.a2a.harness import Client, Gate, words
 from tests.gateway import process
-from tests.support.endpoints import endpoint, events
+from tests.support.scripted_server import endpoint, events
 
 from holdfast.store import Store
 
@@ -17,7 +17,7 @@ from holdfast.store import Store
 async def gateway(data: Path, *arguments: str) -> AsyncIterator[tuple[Client, process.Running]]:
     """A gateway process, and a client of its agent."""
     with process.running(data, *arguments) as running:
-        async with httpx2.AsyncClient(trust_env=False, timeout=harness.SECONDS) as http:
+        async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=harness.SECONDS) as http:
             yield Client(running.url, http), running
 
 

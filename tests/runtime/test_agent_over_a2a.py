@@ -48,3 +48,18 @@ async def test_a_long_answer_is_streamed(store: Store, workspace: Path) -> None:
         news = await stream.rest()
     pieces = [item["artifactUpdate"] for item in news if "artifactUpdate" in item]
     assert len(pieces) > 10
+
+
+async def test_what_waits_for_approval_waits_over_a_restart_and_is_done_once(sqlite_url: str, workspace: Path) -> None:
+    handler = bundled_agent(SimulatorBackend())
+    async with await open_store(sqlite_url) as store, running(store, handler, workspace=workspace) as client:
+        text = "Ask me for my approval, and then append the line a to the file x.txt."
+        task = await client.send(text, message_id="m1")
+    assert task["status"]["state"] == "input-required"
+    assert task["status"]["message"]["parts"][0]["text"] == "May I append the line a to the file x.txt?"
+    assert not (workspace / "x.txt").exists()
+    async with await open_store(sqlite_url) as store, running(store, handler, workspace=workspace) as client:
+        for _ in range(2):
+            answered = await client.send("I approve.", None, "m2", taskId=task["id"])
+            assert answered["status"]["state"] == "completed"
+    assert (workspace / "x.txt").read_text() == "a\n"

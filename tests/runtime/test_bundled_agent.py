@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.runtime.desk import Conversation, tool_round
 
-from holdfast.a2a import DataPart, FilePart
+from holdfast.a2a import DataPart, FilePart, InputRequired
 from holdfast.models import (
     CompletionResponse,
     Message,
@@ -70,7 +70,12 @@ async def test_an_answer_is_passed_on_as_it_comes(store: Store, workspace: Path)
 async def test_a_stream_without_an_end_is_no_answer(store: Store, workspace: Path) -> None:
     class Cut(ScriptedBackend):
         async def stream(
-            self, messages: Sequence[Message], tools: Sequence[Tool] = ()
+            self,
+            messages: Sequence[Message],
+            tools: Sequence[Tool] = (),
+            *,
+            temperature: float | None = None,
+            max_tokens: int | None = None,
         ) -> AsyncIterator[str | CompletionResponse]:
             yield "Your name is "
 
@@ -94,3 +99,16 @@ async def test_data_and_files_that_are_elsewhere_are_told_in_words(store: Store,
     asked = script.invocations[0].messages[-1]
     assert asked.role == Role.USER
     assert asked.text == '[attached file: https://example.org/a.pdf (application/pdf)]\n{"k":1}'
+
+
+async def test_a_question_to_the_user_ends_the_turn_before_anything_that_comes_after_it(
+    store: Store, workspace: Path
+) -> None:
+    calls = tool_round(
+        ("append_file", {"file_path": "before.txt", "text": "x"}),
+        ("ask_user", {"question": "Shall I go on?"}),
+        ("append_file", {"file_path": "after.txt", "text": "x"}),
+    )
+    talk = Conversation(store, workspace, ScriptedBackend([calls]))
+    assert [output async for output in talk.handler(await talk.turn("go"))] == [InputRequired("Shall I go on?")]
+    assert [file.name for file in workspace.iterdir()] == ["before.txt"]

@@ -161,10 +161,17 @@ def test_a_summary_by_others_is_kept_as_a_fact() -> None:
         ("Tell a joke about 3 bears", []),
         ("My e-mail is a.b@example.org, ok?", ["My e-mail is a.b@example.org, ok?"]),
         ("It is. " * 1_000 + "I live in Rome.", ["I live in Rome."]),
+        ("My motto is «Go.\n Then stop!».\nThank you.", ["My motto is «Go. Then stop!»."]),
+        ("“I like tea.” My name is Ada.", ["“I like tea.”", "My name is Ada."]),
     ],
 )
 def test_what_a_user_stated(text: str, facts: list[str]) -> None:
     assert statements(text) == facts
+
+
+def test_a_message_of_many_blanks_is_read_as_fast_as_any_other() -> None:
+    blanks = " " * 1_000_000  # quadratic work would take an hour
+    assert statements(f"{blanks}I live in Rome.{blanks}\n{blanks}My name is{blanks}Ada.")[0] == "I live in Rome."
 
 
 def test_a_fact_that_was_stated_anew_replaces_the_old_one() -> None:

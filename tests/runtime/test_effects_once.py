@@ -1,19 +1,25 @@
 """A tool with an effect runs once, whatever happens to the process in the middle of a turn."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.runtime.desk import Conversation, tool_round
+from tests.support.eventually import PATIENCE
 
 from holdfast.a2a import Turn
 from holdfast.core import types
 from holdfast.core.errors import LeaseLost
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend, ToolCall
 from holdfast.runtime import file_tools
+from holdfast.runtime.tool_calls import FRESH_SECONDS
+from holdfast.runtime.turn import tool_runs
 from holdfast.runtime.workspace import append_line
 from holdfast.store import Store
 from holdfast.store.part import Workers
@@ -115,10 +121,17 @@ async def test_a_writer_that_was_fenced_off_runs_no_tool(store: Store, workspace
 async def test_a_process_that_slept_between_the_start_of_an_effect_and_the_tool_does_not_run_it(
     store: Store, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.runtime.tool_calls.FRESH_SECONDS", 0)
+    slept = [0.0]
+
+    async def sleep_and_lose_the_lease() -> None:
+        slept[0] = 2 * FRESH_SECONDS
+        await talk.lease("heir")
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + slept[0])
+    monkeypatch.setattr("holdfast.runtime.tool_calls.time", clock)
     talk = Conversation(store, workspace, SimulatorBackend())
     turn = await talk.turn(LINE)
-    store.effects = replace(store.effects, workers=Sleeper(store.effects.workers, lambda: talk.lease("heir")))
+    store.effects = replace(store.effects, workers=Sleeper(store.effects.workers, sleep_and_lose_the_lease))
     with pytest.raises(LeaseLost):
         await talk.answer(turn)
     assert list(workspace.iterdir()) == []
@@ -135,6 +148,7 @@ async def test_a_cancelled_turn_lets_a_tool_that_runs_come_to_its_end(
         append_line(folder, name, line)
 
     monkeypatch.setattr(file_tools, "append_line", slowly)
+    monkeypatch.setattr(tool_runs, "unbroken", partial(tool_runs.unbroken, grace_seconds=PATIENCE))
     talk = Conversation(store, workspace, SimulatorBackend())
     running = asyncio.create_task(talk.answer(await talk.turn(LINE)))
     await begun.wait()

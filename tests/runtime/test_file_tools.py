@@ -55,7 +55,9 @@ def test_a_long_file_is_read_in_pieces(workspace: Path) -> None:
     (workspace / "wide.txt").write_text("x" * 100_000 + "\ny\n")
     shown = use(workspace, "read", file_path="wide.txt")
     assert len(shown) < 50_000
-    assert shown.endswith("[1 more lines: read on with offset 2]")
+    assert shown.endswith("x\n[60001 more characters in this line]\n[1 more lines: read on with offset 2]")
+    (workspace / "wide.txt").write_text("x" * 100_000)
+    assert use(workspace, "read", file_path="wide.txt").endswith("x\n[60000 more characters in this line]")
 
 
 def test_an_edit_must_know_what_it_replaces(workspace: Path) -> None:

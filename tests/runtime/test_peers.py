@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.a2a.harness import Gate, running
 from tests.runtime.desk import Conversation, tool_round
-from tests.support.endpoints import Answer, endpoint
+from tests.support.scripted_server import Answer, endpoint
 
 from holdfast.core.errors import InvalidInput
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend

@@ -6,7 +6,7 @@ import pytest
 from tests.runtime.desk import Conversation, tool_round
 
 from holdfast.models import CompletionResponse, ScriptedBackend, SimulatorBackend
-from holdfast.runtime.skills import Skill, parse, skills_in
+from holdfast.runtime.skills import MAX_SKILLS, Skill, SkillSet, parse, skill_list, skills_in
 from holdfast.store import Store
 
 GREET = "---\nname: greet\ndescription: Greets whoever is there.\n---\n# Greet\n\nSay hello.\n"
@@ -57,7 +57,7 @@ def test_the_file_of_a_skill(text: str, skill: Skill) -> None:
 
 
 def test_what_cannot_be_read_is_left_out(workspace: Path) -> None:
-    assert skills_in(workspace) == []
+    assert skills_in(workspace) == SkillSet([], [])
     put(workspace, "greet", GREET)
     put(workspace, "large", "x" * 100_000)
     (workspace / "skills" / "empty").mkdir()
@@ -66,4 +66,19 @@ def test_what_cannot_be_read_is_left_out(workspace: Path) -> None:
     outside.mkdir()
     (outside / "SKILL.md").write_text("---\nname: secret\n---\n")
     (workspace / "skills" / "link").symlink_to(outside)
-    assert [skill.name for skill in skills_in(workspace)] == ["greet"]
+    found = skills_in(workspace)
+    assert [skill.name for skill in found.skills] == ["greet"]
+    assert [why.split()[0] for why in found.left_out] == ["large", "link"]
+
+
+def test_what_is_left_out_is_told(workspace: Path) -> None:
+    for number in range(MAX_SKILLS + 12):
+        put(workspace, f"s{number:03}", f"---\nname: skill-{number:03}\n---\n")
+    put(workspace, "a", "---\nname: skill-000\n---\n")
+    found = skills_in(workspace)
+    assert len(found.skills) == MAX_SKILLS
+    assert len(found.left_out) == 13
+    told = skill_list(found)
+    assert "s000 has the name of another, skill-000" in told
+    assert f"skill-0{MAX_SKILLS} is one too many" in told
+    assert told.endswith("- and 8 more")

@@ -1,32 +1,38 @@
-"""The turn loop: ask the model, run the tools it calls, tell it what they gave, until it answers in words.
+"""The bundled agent as a handler for A2A: the turn loop over a turn of the server.
 
-What the model says is passed on as it comes. The prompt is made from what the store kept, so what the agent knows of a
-conversation survives the process.
+The prompt is made from what the store kept, or the conversation's file, so what the agent knows of a conversation
+survives the process.
 """
 
-import uuid
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import ClassVar
 
-from holdfast.a2a import Handler, Turn
+from holdfast.a2a import Handler, InputRequired, Output, Turn
 from holdfast.core import HoldfastError
-from holdfast.core.retry import until_written
-from holdfast.models import Backend, CompletionResponse, ModelUnreachable
-from holdfast.models.messages import PromptMessage, PromptRole
-from holdfast.models.usage import CACHE_READ
-from holdfast.runtime.compaction import THRESHOLD, fitting_prompt, trim_results
+from holdfast.core.errors import InvalidInput
+from holdfast.models.messages import Backend
+from holdfast.runtime.compaction import THRESHOLD, fitting_prompt
 from holdfast.runtime.file_tools import FILE_TOOLS
 from holdfast.runtime.memory_tools import MEMORY_TOOLS
 from holdfast.runtime.peer_tools import PEER_TOOLS
 from holdfast.runtime.peers import Peers
+from holdfast.runtime.served.conversation_files import ConversationFiles
+from holdfast.runtime.served.file_turn import file_turn
+from holdfast.runtime.served.turn_log import A2ATurnLog
+from holdfast.runtime.shell_tools import SHELL_TOOLS
 from holdfast.runtime.skills import SKILL_TOOLS
-from holdfast.runtime.tool_calls import ToolCalls
+from holdfast.runtime.tool_calls import tool_calls
 from holdfast.runtime.tools import ToolUse
+from holdfast.runtime.turn.loop import ITERATION_LIMIT, TurnEnded, TurnLoop, TurnSettings
+from holdfast.runtime.turn.phases import TurnPhases
+from holdfast.runtime.user_tools import USER_TOOLS, UserQuestion
 
 MAX_ROUNDS = 16
 
-TOOLS: tuple[type[ToolUse], ...] = (*FILE_TOOLS, *MEMORY_TOOLS, *SKILL_TOOLS, *PEER_TOOLS)
+TOOLS: tuple[type[ToolUse], ...] = (*FILE_TOOLS, *MEMORY_TOOLS, *SKILL_TOOLS, *PEER_TOOLS, *USER_TOOLS)
+MORE_TOOLS: dict[str, type[ToolUse]] = {tool.declaration.name: tool for tool in SHELL_TOOLS}
+"""What an agent has only if whoever runs it says so: its callers could do anything with it."""
 
 
 class NoAnswer(HoldfastError):
@@ -37,54 +43,48 @@ class NoAnswer(HoldfastError):
 
 
 def bundled_agent(
-    backend: Backend, *, name: str = "main", peers: Peers | None = None, compact_over: int = THRESHOLD
+    backend: Backend,
+    *,
+    name: str = "main",
+    peers: Peers | None = None,
+    compact_over: int = THRESHOLD,
+    more_tools: Sequence[str] = (),
+    files: ConversationFiles | None = None,
 ) -> Handler:
     """An agent that answers with this model; its memories are under its name, and it may ask these peers.
 
-    A prompt of more than `compact_over` tokens is compacted.
+    A prompt of more than `compact_over` tokens is compacted. `more_tools` are those of `MORE_TOOLS` that it has, too.
+    With `files` its conversations are kept there, else in the log of their sessions alone.
     """
+    unknown = sorted(set(more_tools) - MORE_TOOLS.keys())
+    if unknown:
+        raise InvalidInput(f"there is no tool {unknown[0]!r:.80}", hint=f"one of {', '.join(MORE_TOOLS)}")
+    offered = (*TOOLS, *(MORE_TOOLS[tool] for tool in dict.fromkeys(more_tools)))
 
-    async def handle(turn: Turn) -> AsyncIterator[str]:
-        calls = ToolCalls(turn, TOOLS, agent=name, peers=peers or Peers())
-        messages = await fitting_prompt(turn, compact_over)
-        for _ in range(MAX_ROUNDS):
-            answer: CompletionResponse | None = None
-            said = ""
-            stream: Any = backend.stream(trim_results(messages, compact_over), [tool.declaration for tool in TOOLS])
-            async with aclosing(stream):
-                async for item in stream:
-                    if isinstance(item, CompletionResponse):
-                        answer = item
-                    else:
-                        said += item
-                        yield item
-            if answer is None:
-                raise ModelUnreachable("the model's stream ended without its answer")
-            await _count(turn, backend.model, answer)
-            if answer.content and not said:
-                yield answer.content
-            if not answer.tool_calls:
-                return
-            if answer.content:
-                yield "\n\n"
-            messages.append(PromptMessage(PromptRole.ASSISTANT, answer.content, answer.tool_calls))
-            for call in answer.tool_calls:
-                messages.append(PromptMessage(PromptRole.TOOL, await calls.run(call), tool_call_id=call.id))
-        raise NoAnswer(f"the model gave no answer in {MAX_ROUNDS} rounds of tool calls")
+    async def handle(turn: Turn) -> AsyncIterator[Output]:
+        tools = tool_calls(turn, offered, agent=name, peers=peers or Peers())
+        async with _kept(turn) as log:
+            loop = TurnLoop(backend, log, tools, TurnSettings(MAX_ROUNDS), TurnPhases())
+            try:
+                async with aclosing(loop.run()) as events:
+                    async for event in events:
+                        if isinstance(event, str):
+                            yield event
+                        elif isinstance(event, TurnEnded) and event.code == ITERATION_LIMIT:
+                            raise NoAnswer(f"the model gave no answer in {MAX_ROUNDS} rounds of tool calls")
+                await log.end()
+            except UserQuestion as question:
+                await log.end(question.text)
+                yield InputRequired(question.text)
+
+    @asynccontextmanager
+    async def _kept(turn: Turn) -> AsyncIterator[A2ATurnLog]:
+        """Where the turn is kept, until it is over."""
+        if files is None:
+            prompt = await fitting_prompt(turn, compact_over)
+            yield A2ATurnLog(turn, prompt, model=backend.model, compact_over=compact_over)
+            return
+        async with file_turn(turn, files, model=backend.model, compact_over=compact_over) as log:
+            yield log
 
     return handle
-
-
-async def _count(turn: Turn, model: str, answer: CompletionResponse) -> None:
-    """Record what an answer cost; it did, also if the turn is run again."""
-    used, key = answer.usage, uuid.uuid4().hex
-    await until_written(
-        lambda: turn.store.usage.record(
-            turn.session_id,
-            model,
-            input_tokens=used.get("prompt_tokens", 0),
-            output_tokens=used.get("completion_tokens", 0),
-            cached_tokens=used.get(CACHE_READ, 0),
-            idempotency_key=key,
-        )
-    )

@@ -1,8 +1,6 @@
 """Compaction: when a prompt grows too long, its older messages give way to a summary, and nothing is lost.
 
-The summary is made without a model, always the same from the same messages. It keeps every fact that the user stated,
-also those of the summary that stood there before, and a line for each message as long as there is room. It is an event
-of the session: later turns begin with it, and the messages stay in the log.
+The summary (`summary`) is an event of the session: later turns begin with it, and the messages stay in the log.
 """
 
 import uuid
@@ -18,28 +16,14 @@ from holdfast.a2a.turns.records import part_record
 from holdfast.core import strict_json
 from holdfast.core.retry import until_written
 from holdfast.models.messages import PromptMessage, PromptRole
-from holdfast.runtime.facts import MAX_SENTENCE, newest, statements
-from holdfast.runtime.prompt import prompt, tokens
+from holdfast.runtime.prompt import prompt
+from holdfast.runtime.summary import Saying, Summary, summary_of_sayings, tokens
 
 THRESHOLD = 100_000
 KEEP = 4
-MAX_LINE = 200
-MAX_TOPICS = 40
-MAX_FILES = 50
 WORTH = 0.75
 
 LEFT_OUT = "[this result was left out: the prompt grew too long]"
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """What a compaction's event keeps: the words for the model with the files they go with, and what these are made
-    from."""
-
-    text: str
-    files: list[dict[str, Any]] = []
-    facts: list[str] = []
-    topics: list[str] = []
-    messages: int = 0
 
 
 async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[PromptMessage]:
@@ -51,36 +35,51 @@ async def fitting_prompt(turn: Turn, threshold: int = THRESHOLD) -> list[PromptM
     found = await older(turn.store, turn.task_id, keep=KEEP)
     if found is None:
         return whole
-    document = msgspec.to_builtins(summarize(found.summary, found.messages))
+    document = msgspec.to_builtins(summarize(found.summary, found.messages, room=threshold))
     # The bytes of files come from the turn: the log has their names and digests.
     kept = turn.history[len(turn.history) - len(found.kept) :]
     shorter = await prompt(turn, (_with_files(summary_message(document), turn.history), *kept))
     if tokens(shorter) > size * WORTH:
         return whole
+    await _record(turn, document, found.last_seq)
+    return shorter
+
+
+async def compact_log(turn: Turn, threshold: int = THRESHOLD) -> PastMessage | None:
+    """Sum up the older messages in the log of a turn's session, so that later turns need not read them; the summary
+    with the files that it names."""
+    found = await older(turn.store, turn.task_id, keep=KEEP)
+    if found is None:
+        return None
+    document = msgspec.to_builtins(summarize(found.summary, found.messages, room=threshold))
+    await _record(turn, document, found.last_seq)
+    return _with_files(summary_message(document), turn.history)
+
+
+async def summary_of_log(turn: Turn) -> Summary | None:
+    """What stands for the older messages in the log of a turn's session; None if nothing does."""
+    compaction = await turn.store.checkpoints.newest_compaction(turn.session_id)
+    if compaction is None:
+        return None
+    return msgspec.structs.replace(_read(compaction.document), text=summary_message(compaction.document).text)
+
+
+async def _record(turn: Turn, document: Any, last_seq: int) -> None:
     key = uuid.uuid4().hex
     await until_written(
         lambda: turn.store.checkpoints.compact(
             turn.session_id,
             document,
-            last_seq=found.last_seq,
+            last_seq=last_seq,
             name=f"before compaction in {turn.task_id}"[:100],
             idempotency_key=key,
         )
     )
-    return shorter
 
 
-def summarize(before: Any, messages: Sequence[PastMessage]) -> Summary:
-    """The summary of some messages, and of what an earlier one stood for."""
-    earlier = _read(before)
-    theirs = [said for said in messages if said.role == Role.USER]
-    facts = newest([*earlier.facts, *(fact for said in theirs for fact in (*statements(said.text), *_data(said)))])
-    files = [*earlier.files, *(part_record(part) for said in messages for part in said.parts if _is_file(part))]
-    topics = [*earlier.topics, *(_line(said) for said in messages if said.text.strip())][-MAX_TOPICS:]
-    count = earlier.messages + len(messages)
-    head = f"{MARK}\nThis stands for the {count} messages that came before; they are kept, and not repeated here."
-    blocks = [head, _block("What was said, in short:", topics), _block("What the user stated:", facts)]
-    return Summary("\n\n".join(filter(None, blocks)), files[-MAX_FILES:], facts, topics, count)
+def summarize(before: Any, messages: Sequence[PastMessage], *, room: int = THRESHOLD) -> Summary:
+    """The summary of some messages, and of what an earlier one stood for; `room` as for `summary_of_sayings`."""
+    return summary_of_sayings(_read(before), [_saying(said) for said in messages], room=room)
 
 
 def trim_results(messages: Sequence[PromptMessage], threshold: int) -> list[PromptMessage]:
@@ -116,18 +115,11 @@ def _is_file(part: Part) -> bool:
     return isinstance(part, FilePart) and part.raw is None
 
 
-def _data(said: PastMessage) -> list[str]:
-    """What a user stated as data."""
-    values = (strict_json.dump(part.data).decode() for part in said.parts if isinstance(part, DataPart))
-    return [value if len(value) <= MAX_SENTENCE else f"{value[:MAX_SENTENCE]} …" for value in values]
-
-
-def _line(said: PastMessage) -> str:
-    words = " ".join(said.text.split())
-    if len(words) > MAX_LINE:
-        words = words[:MAX_LINE].rsplit(maxsplit=1)[0] + " …"
-    return f"{said.role.value}: {words}"
-
-
-def _block(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([title, *(f"- {line}" for line in lines)]) if lines else ""
+def _saying(said: PastMessage) -> Saying:
+    return Saying(
+        said.role.value,
+        said.text,
+        said.role == Role.USER,
+        [strict_json.dump(part.data).decode() for part in said.parts if isinstance(part, DataPart)],
+        [part_record(part) for part in said.parts if _is_file(part)],
+    )

@@ -10,6 +10,7 @@ import msgspec
 
 from holdfast.core.errors import InvalidInput
 from holdfast.models import Tool
+from holdfast.runtime.permissions.modes import READ_ONLY, WORKSPACE_WRITE
 from holdfast.runtime.tools import ToolContext, ToolUse, declare
 from holdfast.runtime.workspace import append_line, describe_entry, names_in, open_folder, read_text, write_text
 
@@ -26,7 +27,7 @@ def off_the_loop(work: Callable[[Use, Path], str]) -> Callable[[Use, ToolContext
     """How a tool is run whose work on the workspace blocks: in a thread."""
 
     async def run(self: Use, context: ToolContext) -> str:
-        return await asyncio.to_thread(work, self, context.turn.workspace)
+        return await asyncio.to_thread(work, self, context.workspace)
 
     return run
 
@@ -39,6 +40,7 @@ class ReadFile(msgspec.Struct, frozen=True):
     limit: int = MAX_LINES
 
     has_effect: ClassVar[bool] = False
+    need: ClassVar[str] = READ_ONLY
     declaration: ClassVar[Tool] = declare(
         "read",
         "Read a text file in the workspace, from a line on if it is long.",
@@ -55,7 +57,9 @@ class ReadFile(msgspec.Struct, frozen=True):
         if not wanted:
             return f"[the file has {len(lines)} lines]"
         shown = max(1, sum(size <= MAX_SHOWN for size in accumulate(map(len, wanted))))
-        text, left = "".join(wanted[:shown])[:MAX_SHOWN], len(lines) - first - shown
+        text, left = "".join(wanted[:shown]), len(lines) - first - shown
+        if len(text) > MAX_SHOWN:
+            text = f"{text[:MAX_SHOWN]}\n[{len(text) - MAX_SHOWN} more characters in this line]"
         return f"{text}\n[{left} more lines: read on with offset {first + shown + 1}]" if left else text
 
     run = off_the_loop(work)
@@ -68,6 +72,7 @@ class WriteFile(msgspec.Struct, frozen=True):
     content: str
 
     has_effect: ClassVar[bool] = True
+    need: ClassVar[str] = WORKSPACE_WRITE
     declaration: ClassVar[Tool] = declare(
         "write",
         "Write a text file in the workspace; what was in it before is replaced.",
@@ -90,6 +95,7 @@ class EditFile(msgspec.Struct, frozen=True):
     new_string: str
 
     has_effect: ClassVar[bool] = True
+    need: ClassVar[str] = WORKSPACE_WRITE
     declaration: ClassVar[Tool] = declare(
         "edit",
         "Replace a piece of text in a file of the workspace; it must be there exactly once.",
@@ -115,6 +121,7 @@ class AppendFile(msgspec.Struct, frozen=True):
     text: str
 
     has_effect: ClassVar[bool] = True
+    need: ClassVar[str] = WORKSPACE_WRITE
     declaration: ClassVar[Tool] = declare(
         "append_file",
         "Append a line of text to a file in the workspace; the file is made if it is not there.",
@@ -135,6 +142,7 @@ class ListFiles(msgspec.Struct, frozen=True):
     folder: str = "."
 
     has_effect: ClassVar[bool] = False
+    need: ClassVar[str] = READ_ONLY
     declaration: ClassVar[Tool] = declare(
         "list_files",
         "List the files and folders in a folder of the workspace.",

@@ -6,7 +6,7 @@ a turn that comes to the same call again saves nothing twice. Asking for what is
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -14,8 +14,11 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
 from holdfast.core.retry import until_written
 from holdfast.models import Tool
-from holdfast.runtime.tools import ToolContext, ToolUse, declare
-from holdfast.store import Memory, Store
+from holdfast.runtime.permissions.modes import READ_ONLY, WORKSPACE_WRITE
+from holdfast.runtime.tools import MemoryAccess, ToolContext, ToolUse, declare
+
+if TYPE_CHECKING:
+    from holdfast.store import Memory
 
 MOST = 20
 MAX_KEYS = 100
@@ -43,6 +46,7 @@ class SaveMemory(msgspec.Struct, frozen=True):
     value: str
 
     has_effect: ClassVar[bool] = False
+    need: ClassVar[str] = WORKSPACE_WRITE
     declaration: ClassVar[Tool] = declare(
         "save_memory",
         "Remember a fact beyond this conversation. A key that is there gets the new value.",
@@ -51,10 +55,10 @@ class SaveMemory(msgspec.Struct, frozen=True):
 
     async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        store, namespace, key = context.turn.store, namespace_of(context.agent), key_of(self.key)
+        namespace, key = namespace_of(context.agent), key_of(self.key)
         await until_written(
-            lambda: store.memories.put(
-                namespace, key, self.value, idempotency_key=context.call_id, source=context.turn.session_id
+            lambda: context.memories.put(
+                namespace, key, self.value, idempotency_key=context.call_id, source=context.session_id
             )
         )
         return f"remembered under {key!r}"
@@ -66,6 +70,7 @@ class RecallMemory(msgspec.Struct, frozen=True):
     query: str
 
     has_effect: ClassVar[bool] = False
+    need: ClassVar[str] = READ_ONLY
     declaration: ClassVar[Tool] = declare(
         "recall_memory",
         "Recall what was remembered in this or another conversation, by its key or by words in it.",
@@ -74,12 +79,12 @@ class RecallMemory(msgspec.Struct, frozen=True):
 
     async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        store, namespace = context.turn.store, namespace_of(context.agent)
+        memories, namespace = context.memories, namespace_of(context.agent)
         words = [word for word in dict.fromkeys(WORD.findall(self.query.casefold())) if word not in COMMON][:MAX_WORDS]
-        found = await _by_key(store, namespace, self.query) or await _by_words(store, namespace, words)
+        found = await _by_key(memories, namespace, self.query) or await _by_words(memories, namespace, words)
         if found:
             return _told(found)
-        page = (await store.memories.list(namespace, limit=MAX_KEYS)).memories
+        page = (await memories.list(namespace, limit=MAX_KEYS)).memories
         named = [memory for memory in page if any(word in memory.key for word in words)]
         if named:
             return _told(named)
@@ -90,31 +95,31 @@ class RecallMemory(msgspec.Struct, frozen=True):
 MEMORY_TOOLS: tuple[type[ToolUse], ...] = (SaveMemory, RecallMemory)
 
 
-async def _by_key(store: Store, namespace: str, query: str) -> list[Memory]:
+async def _by_key(memories: MemoryAccess, namespace: str, query: str) -> list["Memory"]:
     try:
-        return [await store.memories.get(namespace, key_of(query))]
+        return [await memories.get(namespace, key_of(query))]
     except (NotFound, InvalidInput):
         return []
 
 
-async def _by_words(store: Store, namespace: str, words: list[str]) -> list[Memory]:
+async def _by_words(memories: MemoryAccess, namespace: str, words: list[str]) -> list["Memory"]:
     """Those with all of the words, else those with any of them."""
     for queries in ([" ".join(words)], words):
         found: dict[str, Memory] = {}
         for query in filter(None, queries):
-            for hit in await store.memories.search(query, namespace=namespace, limit=MOST):
+            for hit in await memories.search(query, namespace=namespace, limit=MOST):
                 found.setdefault(hit.memory.key, hit.memory)
         if found:
             return list(found.values())
     return []
 
 
-def _told(memories: Iterable[Memory]) -> str:
+def _told(memories: Iterable["Memory"]) -> str:
     """Each in a line, the newest last."""
     newest = sorted(memories, key=lambda memory: memory.created_at)[-MOST:]
     return "\n".join(f"{memory.key}: {_words(memory)}" for memory in newest)
 
 
-def _words(memory: Memory) -> str:
+def _words(memory: "Memory") -> str:
     value = memory.value()
     return (value if isinstance(value, str) else strict_json.dump(value).decode())[:MAX_VALUE]

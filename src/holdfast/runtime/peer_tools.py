@@ -5,8 +5,8 @@ from typing import ClassVar
 import msgspec
 
 from holdfast.models import Tool
-from holdfast.runtime.peer_wire import HOPS, Question
-from holdfast.runtime.peers import context_with
+from holdfast.runtime.peers import PeerNotAllowed
+from holdfast.runtime.permissions.modes import WORKSPACE_WRITE
 from holdfast.runtime.tools import ToolContext, ToolUse, declare
 
 
@@ -17,6 +17,8 @@ class AskPeer(msgspec.Struct, frozen=True):
     text: str
 
     has_effect: ClassVar[bool] = True
+    need: ClassVar[str] = WORKSPACE_WRITE
+    """The operator allows each agent that may be asked: the tool itself needs no more."""
     declaration: ClassVar[Tool] = declare(
         "ask_agent",
         "Ask another agent over A2A and wait for its answer; it remembers what you asked before in this conversation.",
@@ -25,11 +27,9 @@ class AskPeer(msgspec.Struct, frozen=True):
 
     async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        turn = context.turn
-        hops = (turn.metadata or {}).get(HOPS, 0)
-        conversation = context_with(turn.store.store_id, turn.store.tenant, turn.session_id, self.url)
-        question = Question(self.text, context.call_id, conversation, max(hops, 0) if isinstance(hops, int) else 0)
-        return await context.peers.ask(self.url, question)
+        if context.ask_agent is None:
+            raise PeerNotAllowed("this agent may ask no other")
+        return await context.ask_agent(self.url, self.text, context.call_id)
 
 
 PEER_TOOLS: tuple[type[ToolUse], ...] = (AskPeer,)

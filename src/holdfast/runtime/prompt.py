@@ -6,11 +6,11 @@ It is made from the turn, the store and the workspace alone, so what the agent k
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.a2a import PastMessage, Role, Turn
+from holdfast.a2a import Part, PastMessage, Role, TextPart, Turn
 from holdfast.core.event_bodies import ToolFinished, ToolStarted, read
-from holdfast.models.messages import PromptMessage, PromptRole
+from holdfast.models.messages import INTERRUPTED_MARK, PromptMessage, PromptRole
 from holdfast.runtime import prompt_files
-from holdfast.runtime.skills import Skill, skills_in
+from holdfast.runtime.skills import skill_list, skills_in
 
 ROLES = {Role.USER: PromptRole.USER, Role.AGENT: PromptRole.ASSISTANT}
 
@@ -29,28 +29,29 @@ MAX_ASKED = 1_000
 
 async def prompt(turn: Turn, history: Sequence[PastMessage]) -> list[PromptMessage]:
     """What the model is asked in a turn, with this history before it."""
+    asked = await prompt_files.content(turn.parts, turn.attachments, prompt_files.for_this_message())
+    return [await told(turn), *await past_messages(history), PromptMessage(PromptRole.USER, asked)]
+
+
+async def told(turn: Turn) -> PromptMessage:
+    """What the agent is told of itself, of its skills, and of a turn that was begun before."""
     skills = await asyncio.to_thread(skills_in, turn.workspace)
+    words = "\n\n".join(filter(None, [ABOUT, skill_list(skills), await _begun_before(turn)]))
+    return PromptMessage(PromptRole.SYSTEM, words)
+
+
+async def past_messages(history: Sequence[PastMessage]) -> list[PromptMessage]:
+    """What was said before, as a model is told it; an answer that was cut says so."""
     budget = prompt_files.for_past_messages()
     past = [
-        PromptMessage(ROLES[said.role], await prompt_files.content(said.parts, said.attachments, budget))
+        PromptMessage(ROLES[said.role], await prompt_files.content(_with_mark(said), said.attachments, budget))
         for said in reversed(history)
     ]
-    asked = await prompt_files.content(turn.parts, turn.attachments, prompt_files.for_this_message())
-    told = "\n\n".join(filter(None, [ABOUT, _skills(skills), await _begun_before(turn)]))
-    return [PromptMessage(PromptRole.SYSTEM, told), *reversed(past), PromptMessage(PromptRole.USER, asked)]
+    return past[::-1]
 
 
-def tokens(messages: Sequence[PromptMessage]) -> int:
-    """About how many tokens some messages have: one for every four characters."""
-    calls = sum(len(str(call.arguments)) for message in messages for call in message.tool_calls)
-    return (sum(len(message.text) for message in messages) + calls) // 4
-
-
-def _skills(skills: Sequence[Skill]) -> str:
-    if not skills:
-        return ""
-    lines = [f"- {skill.name}: {skill.description}".rstrip(": ") for skill in skills]
-    return "\n".join(["Skills; read one with read_skill before you use it:", *lines])
+def _with_mark(said: PastMessage) -> tuple[Part, ...]:
+    return (*said.parts, TextPart(f"\n{INTERRUPTED_MARK}")) if said.is_cut else said.parts
 
 
 def _call(started: ToolStarted) -> str:

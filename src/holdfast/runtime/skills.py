@@ -6,6 +6,7 @@ turn; the rest is read when the model wants to use the skill.
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +16,7 @@ import msgspec
 from holdfast.core import HoldfastError
 from holdfast.core.errors import NotFound
 from holdfast.models import Tool
+from holdfast.runtime.permissions.modes import READ_ONLY
 from holdfast.runtime.tools import ToolContext, ToolUse, declare
 from holdfast.runtime.workspace import names_in, open_folder, read_text
 
@@ -23,6 +25,8 @@ FILE = "SKILL.md"
 MAX_SKILLS = 50
 MAX_BYTES = 64 * 1024
 MAX_DESCRIPTION = 500
+MAX_TOLD = 5
+"""Skills that cannot be used of which the model hears why."""
 
 FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 MEMBER = re.compile(r"^(\w[\w-]*):[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
@@ -37,17 +41,45 @@ class Skill:
     instructions: str
 
 
-def skills_in(workspace: Path) -> list[Skill]:
-    """The skills of a workspace, by name; what cannot be read is left out. Blocks."""
+@dataclass(frozen=True, slots=True)
+class SkillSet:
+    """The skills of a workspace, by name, and why others are not among them, in words."""
+
+    skills: Sequence[Skill]
+    left_out: Sequence[str]
+
+
+def skills_in(workspace: Path) -> SkillSet:
+    """The skills of a workspace, at most so many. Blocks."""
     found: dict[str, Skill] = {}
-    for folder in _folders(workspace)[:MAX_SKILLS]:
+    left_out: list[str] = []
+    for folder in _folders(workspace):
         try:
             text = read_text(workspace, f"{FOLDER}/{folder}/{FILE}", MAX_BYTES)
-        except (HoldfastError, OSError):
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # no skill
+        except (HoldfastError, OSError) as error:
+            left_out.append(f"{folder} cannot be read: {error}")
             continue
         skill = parse(text, folder)
-        found.setdefault(skill.name, skill)
-    return [found[name] for name in sorted(found)]
+        if skill.name in found:
+            left_out.append(f"{folder} has the name of another, {skill.name}")
+        elif len(found) == MAX_SKILLS:
+            left_out.append(f"{skill.name} is one too many: there may be {MAX_SKILLS}")
+        else:
+            found[skill.name] = skill
+    return SkillSet([found[name] for name in sorted(found)], left_out)
+
+
+def skill_list(found: SkillSet) -> str:
+    """How a model is told which skills there are, and which cannot be used; nothing if there are none."""
+    lines = [f"- {skill.name}: {skill.description}".rstrip(": ") for skill in found.skills]
+    told = "\n".join(["Skills; read one with read_skill before you use it:", *lines]) if lines else ""
+    rest = [f"- {why}" for why in found.left_out[:MAX_TOLD]]
+    more = len(found.left_out) - MAX_TOLD
+    missing = [f"- and {more} more"] if more > 0 else []
+    said = "\n".join(["Skills that cannot be used; tell the user if it matters:", *rest, *missing]) if rest else ""
+    return "\n\n".join(filter(None, [told, said]))
 
 
 def parse(text: str, folder: str) -> Skill:
@@ -65,6 +97,7 @@ class ReadSkill(msgspec.Struct, frozen=True):
     name: str
 
     has_effect: ClassVar[bool] = False
+    need: ClassVar[str] = READ_ONLY
     declaration: ClassVar[Tool] = declare(
         "read_skill",
         "Read the instructions of a skill before you use it.",
@@ -73,12 +106,13 @@ class ReadSkill(msgspec.Struct, frozen=True):
 
     async def run(self, context: ToolContext) -> str:
         """Do it; what the model is told."""
-        skills = await asyncio.to_thread(skills_in, context.turn.workspace)
-        for skill in skills:
+        found = await asyncio.to_thread(skills_in, context.workspace)
+        for skill in found.skills:
             if skill.name == self.name:
                 return skill.instructions or "the skill has no instructions"
-        names = ", ".join(skill.name for skill in skills) or "none"
-        raise NotFound(f"there is no skill {self.name!r}; there are: {names}")
+        names = ", ".join(skill.name for skill in found.skills) or "none"
+        left_out = "".join(f"; {why}" for why in found.left_out[:MAX_TOLD])
+        raise NotFound(f"there is no skill {self.name!r}; there are: {names}{left_out}")
 
 
 SKILL_TOOLS: tuple[type[ToolUse], ...] = (ReadSkill,)

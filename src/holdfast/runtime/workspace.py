@@ -30,6 +30,11 @@ def within(workspace: Path, path: str) -> Path:
     return found
 
 
+def place_in(workspace: Path, path: str) -> str:
+    """Where a path really leads, from the workspace's root."""
+    return within(workspace, path).relative_to(workspace.resolve()).as_posix()
+
+
 @contextmanager
 def open_folder(workspace: Path, path: str) -> Iterator[int]:
     """A folder of the workspace, or the workspace itself, held open."""
@@ -97,13 +102,18 @@ def write_text(workspace: Path, file_path: str, content: str) -> None:
 
 
 def append_line(workspace: Path, file_path: str, line: str) -> None:
-    """Add a line to a file of the workspace, which is made if it is not there."""
+    """Add a line to a file of the workspace, which is made if it is not there.
+
+    OutsideWorkspace if the file has another name as well, which may be anywhere.
+    """
     raw = f"{line}\n".encode()
     check_size(len(raw))
     with (
         folder_of(workspace, file_path, make=True) as (folder, name),
         os.fdopen(open_file(folder, name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "wb") as file,
     ):
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise OutsideWorkspace(f"{file_path!r:.200} is a hard link: what is appended would be elsewhere too")
         file.write(raw)
         file.flush()
         os.fsync(file.fileno())
