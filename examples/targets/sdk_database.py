@@ -9,11 +9,14 @@ Needs `a2a-sdk[http-server,sqlite]` and `uvicorn`.
 import sys
 from pathlib import Path
 
+from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.tasks import DatabaseTaskStore
-from sdk_memory import serve
+from sdk_memory import Agent, Executor, card, listen
 from sqlalchemy.ext.asyncio import create_async_engine
 
 if __name__ == "__main__":
-    data = Path(sys.argv[1])
+    data, port = Path(sys.argv[1]), int(sys.argv[2])
     data.mkdir(parents=True, exist_ok=True)
-    serve(DatabaseTaskStore(create_async_engine(f"sqlite+aiosqlite:///{data}/tasks.db")), data, int(sys.argv[2]))
+    tasks = DatabaseTaskStore(create_async_engine(f"sqlite+aiosqlite:///{data}/tasks.db"))
+    own = card(f"http://127.0.0.1:{port}")
+    listen(DefaultRequestHandler(Executor(Agent(data / "workspace")), tasks, own), own, port)

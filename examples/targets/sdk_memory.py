@@ -15,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import uvicorn
 from a2a.helpers.proto_helpers import new_task_from_user_message, new_text_part
@@ -22,7 +23,7 @@ from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskStore, TaskUpdater
+from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message
 from starlette.applications import Starlette
 
@@ -30,24 +31,33 @@ MODEL_SECONDS = 0.1
 WORD_SECONDS = 0.05
 
 
-class Agent:
-    """The model and its tools: memory and files of a workspace."""
+class Facts(Protocol):
+    """Where the memory tool keeps what it is told; a dictionary is one."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __setitem__(self, name: str, value: str) -> None: ...
+
+    def get(self, name: str, otherwise: str) -> str: ...
+
+
+class Agent:
+    """The model and its tools: memory and files of a workspace. At a pace of 0 it answers at once."""
+
+    def __init__(self, workspace: Path, pace: float = 1.0, memory: Facts | None = None) -> None:
         self._workspace = workspace
-        self._memory: dict[str, str] = {}
+        self._pace = pace
+        self._memory: Facts = {} if memory is None else memory
         workspace.mkdir(parents=True, exist_ok=True)
 
     async def answer(self, heard: list[str]) -> AsyncIterator[str]:
         """The answer to the last of the things heard; a slow one comes word by word."""
-        await asyncio.sleep(MODEL_SECONDS)
+        await asyncio.sleep(MODEL_SECONDS * self._pace)
         request = heard[-1]
         if thought := re.search(r"think for (\d+(?:\.\d+)?) seconds?", request, re.I):
-            await asyncio.sleep(float(thought[1]))
+            await asyncio.sleep(float(thought[1]) * self._pace)
         words = self._words(heard)
         for word in re.findall(r"\S+\s*", words) if "slowly" in request else [words]:
             yield word
-            await asyncio.sleep(WORD_SECONDS)
+            await asyncio.sleep(WORD_SECONDS * self._pace)
 
     def _words(self, heard: list[str]) -> str:
         request = heard[-1]
@@ -65,12 +75,23 @@ class Agent:
         if counted := re.search(r"count (?:slowly )?to (\d+)", request, re.I):
             return " ".join(str(number) for number in range(1, int(counted[1]) + 1))
         if asked := re.search(r"what(?:'s| is) the ([\w ]+?) in ([\w.-]+\w)", request, re.I):
-            return _last(rf"{asked[1]} is (\w+)", heard, f"The {asked[1]} is")
+            return _last(rf"{asked[1]} is (\w+)", _files(asked[2], heard), f"The {asked[1]} is")
         if asked := re.search(r"what(?:'s| is) my ([\w ]+)", request, re.I):
-            return _last(rf"my {asked[1]} is (\w+)", heard, f"Your {asked[1]} is")
+            return _last(rf"my {asked[1]} is (\w+|«[^»]*»)", _kept(asked[1], heard), f"Your {asked[1]} is")
         if wanted := re.search(r"then say (\w+)", request, re.I):
             return wanted[1]
         return f"You said: {request}"
+
+
+def _files(name: str, heard: list[str]) -> list[str]:
+    """What was read of the files of this name."""
+    return [file for said in heard for file in said.split("[attached file: ")[1:] if file.startswith(f"{name}]")]
+
+
+def _kept(thing: str, heard: list[str]) -> list[str]:
+    """What was said since this was to be forgotten, if it was."""
+    forgotten = [place for place, said in enumerate(heard) if f"forget my {thing}".lower() in said.lower()]
+    return heard[forgotten[-1] :] if forgotten else heard
 
 
 def _last(pattern: str, heard: list[str], start: str) -> str:
@@ -93,7 +114,7 @@ class Executor(AgentExecutor):
             await event_queue.enqueue_event(new_task_from_user_message(context.message))
         updater = TaskUpdater(event_queue, context.message.task_id, context.context_id)
         await updater.start_work()
-        heard = [*self._histories.get(context.context_id, []), _read(context.message)]
+        heard = [*self._histories.get(context.context_id, []), read(context.message)]
         async for number, word in _numbered(self._agent.answer(heard)):
             await updater.add_artifact([new_text_part(word)], artifact_id="answer", append=number > 0)
         self._histories[context.context_id] = heard
@@ -106,7 +127,7 @@ class Executor(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
-def _read(message: Message) -> str:
+def read(message: Message) -> str:
     """The words of a message and of the files in it, as a model reads them."""
     read = []
     for part in message.parts:
@@ -143,10 +164,8 @@ def card(url: str) -> AgentCard:
     )
 
 
-def serve(tasks: TaskStore, data: Path, port: int) -> None:
-    """Serve the agent on loopback, its tasks in this store, until a signal comes."""
-    own = card(f"http://127.0.0.1:{port}")
-    handler = DefaultRequestHandler(Executor(Agent(data / "workspace")), tasks, own)
+def listen(handler: DefaultRequestHandler, own: AgentCard, port: int) -> None:
+    """Serve what a handler does, under this card, on loopback until a signal comes."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -159,4 +178,6 @@ def serve(tasks: TaskStore, data: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(InMemoryTaskStore(), Path(sys.argv[1]), int(sys.argv[2]))
+    data, port = Path(sys.argv[1]), int(sys.argv[2])
+    own = card(f"http://127.0.0.1:{port}")
+    listen(DefaultRequestHandler(Executor(Agent(data / "workspace")), InMemoryTaskStore(), own), own, port)

@@ -3,6 +3,7 @@
 HOW is `start`, `stop` or `kill`. The pid of the service is in DATA/pid, what it was ended with in DATA/ended.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,8 +15,9 @@ kind, port, data, how = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
 if how != "start":
     pid = int((data / "pid").read_text())
     os.kill(pid, {"stop": signal.SIGTERM, "kill": signal.SIGKILL}[how])
-    while Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text():
-        time.sleep(0.01)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+            time.sleep(0.01)
     with (data / "ended").open("a") as ended:
         ended.write(f"{how} {os.environ.get('HOLDFAST_HOW')}\n")
 service = subprocess.Popen(

@@ -26,10 +26,11 @@ from tests.prove.histories import (
 
 from holdfast.core import TaskState
 from holdfast.prove.runtime.history import Entry, Power
-from holdfast.prove.runtime.proofs.crash_mid_turn import LONG_TURN_SECONDS
+from holdfast.prove.runtime.proofs.faults.crash_mid_turn import LONG_TURN_SECONDS
 from holdfast.prove.verdict import Verdict, proven
 from holdfast.prove.wire.replies import TargetReply
 
+LUCKY = saying("turn after", "Your lucky word is albatross.")
 CAUGHT = (turn("turn before"), turn("long turn", RUNNING), look("see it running", RUNNING), KILL)
 
 
@@ -70,8 +71,9 @@ def test_a_stop_that_took_a_kill_is_mentioned() -> None:
     ],
 )
 def test_crash_mid_turn(verdict: Verdict, task: TargetReply, next_turn: TargetReply) -> None:
-    finding = judge("crash-mid-turn", *CAUGHT, BACK, look("see it end", task), turn("next turn", next_turn))
-    assert finding.verdict is verdict
+    after = BACK, look("see it end", task), turn("next turn", next_turn)
+    assert judge("crash-mid-turn", *CAUGHT, *after, LUCKY).verdict is verdict
+    assert judge("crash-mid-turn", *CAUGHT, *after, turn("turn after", FORGOT)).verdict is DISPROVEN
 
 
 @pytest.mark.parametrize(("verdict", "task"), [(INCONCLUSIVE, KNOWS), (PROVEN, FAILED), (DISPROVEN, RUNNING)])
@@ -80,10 +82,11 @@ def test_a_turn_that_may_have_ended_by_itself_before_the_kill_shows_nothing(
 ) -> None:
     late = replace(KILL, at=100.0 + LONG_TURN_SECONDS)
     running = replace(CAUGHT[2], at=100.0)
-    ended = BACK, look("see it end", task), turn("next turn")
+    ended = BACK, look("see it end", task), turn("next turn"), LUCKY
     assert judge("crash-mid-turn", *CAUGHT[:2], running, late, *ended).verdict is verdict
     soon = replace(KILL, at=100.1)
-    assert judge("crash-mid-turn", *CAUGHT[:2], running, soon, BACK, look("see it end", KNOWS), turn("next turn")) == (
+    resumed = BACK, look("see it end", KNOWS), turn("next turn"), LUCKY
+    assert judge("crash-mid-turn", *CAUGHT[:2], running, soon, *resumed) == (
         proven("the cut task ended as completed, and the next turn knows Hongming")
     )
 
@@ -110,6 +113,15 @@ NEWEST, MANGO = "Your favorite city is Osaka.", saying("ask everywhere: fruit", 
 MANGO_AGAIN = saying("ask everywhere again: fruit", "mango")
 
 
+FOURTH = (
+    turn("fourth city"),
+    KILL,
+    BACK,
+    saying("ask after the kill: city", "Hongming"),
+    saying("ask after the kill: fruit", "mango"),
+)
+
+
 def everywhere(step: str, *answers: str) -> list[Entry]:
     return [saying(f"{step}: city", answer) for answer in answers]
 
@@ -127,22 +139,38 @@ def everywhere(step: str, *answers: str) -> list[Entry]:
 def test_memory_deep(verdict: Verdict, second: str, before: list[str], after: list[str]) -> None:
     asked = saying("ask for the second", second), *everywhere("ask everywhere", *before), MANGO
     again = STOP, BACK, *everywhere("ask everywhere again", *after), MANGO_AGAIN
-    assert judge("memory-deep", *WRITTEN, *asked, *again).verdict is verdict
+    assert judge("memory-deep", *WRITTEN, *asked, *again, *FOURTH).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "fourth",
+    [
+        (turn("fourth city", REFUSED), *FOURTH[1:]),
+        (*FOURTH[:3], saying("ask after the kill: city", "Osaka"), FOURTH[4]),
+        (*FOURTH[:4], saying("ask after the kill: fruit", "I do not know.")),
+        (*FOURTH[:2], DOWN),
+    ],
+)
+def test_memory_deep_asks_for_what_was_saved_before_the_kill(fourth: tuple[Entry, ...]) -> None:
+    asked = saying("ask for the second", "Nairobi"), *everywhere("ask everywhere", NEWEST), MANGO
+    again = STOP, BACK, *everywhere("ask everywhere again", NEWEST), MANGO_AGAIN
+    assert judge("memory-deep", *WRITTEN, *asked, *again, *FOURTH).verdict is PROVEN
+    assert judge("memory-deep", *WRITTEN, *asked, *again, *fourth).verdict is DISPROVEN
 
 
 def test_memory_deep_cannot_tell_which_is_the_newest_for_a_target_that_always_tells_all() -> None:
     everything = "You told me: Lisbon, Nairobi, Osaka, mango."
     second = saying("ask for the second", "Lisbon and Nairobi")
     asked = second, *everywhere("ask everywhere", *[everything] * 4), MANGO
-    again = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 5), MANGO_AGAIN
+    again = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 5), MANGO_AGAIN, *FOURTH
     finding = judge("memory-deep", *WRITTEN, *asked, *again)
     assert finding.verdict is INCONCLUSIVE
     assert finding.got
     assert finding.curl
     once = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 4, "It was Nairobi; now Osaka."), MANGO_AGAIN
-    assert judge("memory-deep", *WRITTEN, *asked, *once).verdict is INCONCLUSIVE
+    assert judge("memory-deep", *WRITTEN, *asked, *once, *FOURTH).verdict is INCONCLUSIVE
     plain = STOP, BACK, *everywhere("ask everywhere again", *[everything] * 4, NEWEST), MANGO_AGAIN
-    assert judge("memory-deep", *WRITTEN, *asked, *plain).verdict is PROVEN
+    assert judge("memory-deep", *WRITTEN, *asked, *plain, *FOURTH).verdict is PROVEN
 
 
 def test_memory_deep_asks_for_the_other_fact_too() -> None:
@@ -152,18 +180,3 @@ def test_memory_deep_asks_for_the_other_fact_too() -> None:
     assert judge("memory-deep", *WRITTEN, *asked, *again).verdict is DISPROVEN
     assert judge("memory-deep", *WRITTEN, *asked, STOP, DOWN).verdict is DISPROVEN
     assert judge("memory-deep", turn("first city", REFUSED)).verdict is DISPROVEN
-
-
-@pytest.mark.parametrize(
-    ("verdict", "ask", "again"),
-    [
-        (PROVEN, "albatross", "The code word is albatross."),
-        (DISPROVEN, "I have not seen minutes.txt.", "albatross"),
-        (DISPROVEN, "albatross", "I have not seen minutes.txt."),
-    ],
-)
-def test_file_later(verdict: Verdict, ask: str, again: str) -> None:
-    sent = turn("send the file"), turn("something else"), saying("ask", ask)
-    assert judge("file-later", *sent, STOP, BACK, saying("ask again", again)).verdict is verdict
-    assert judge("file-later", *sent, STOP, DOWN).verdict is DISPROVEN
-    assert judge("file-later", turn("send the file", REFUSED), *sent[1:], STOP, BACK).verdict is DISPROVEN

@@ -1,5 +1,7 @@
 """Each checker judges a recorded history, and nothing else: here those that follow a task, cut it, or cancel it."""
 
+from dataclasses import replace
+
 import pytest
 from tests.prove.histories import (
     CANCELED,
@@ -22,7 +24,7 @@ from tests.prove.histories import (
 )
 
 from holdfast.core import TaskState
-from holdfast.prove.runtime.history import Entry, StreamRecord
+from holdfast.prove.runtime.history import Entry, StreamRecord, TaskLook, TurnRecord
 from holdfast.prove.verdict import Verdict
 from holdfast.prove.wire.replies import TargetReply
 
@@ -148,12 +150,21 @@ def test_cancel(
         (turn("accept", RUNNING), look("see it running", KNOWS)),
     ],
 )
-def test_cancel_is_inconclusive_if_no_turn_was_caught(entries: tuple[Entry, ...]) -> None:
-    assert judge("cancel", *entries).verdict is INCONCLUSIVE
+def test_cancel_is_inconclusive_if_no_turn_was_caught(entries: tuple[TurnRecord | TaskLook, ...]) -> None:
+    finding = judge("cancel", *entries)
+    assert finding.verdict is INCONCLUSIVE
+    assert finding.absent is entries[-1].reply.answered
+
+
+def test_a_target_that_lets_us_wait_although_nobody_wanted_to_is_not_too_fast_for_cancel() -> None:
+    blocked = replace(turn("accept", KNOWS), seconds=4.1)
+    assert (judge("cancel", blocked).verdict, judge("cancel", blocked).absent) == (INCONCLUSIVE, False)
 
 
 TOLD = (turn("tell"), turn("long turn", RUNNING))
 ENDED = TargetReply(error="JSON-RPC error -32004: the task has ended")
+REJECTED = TargetReply(state=TaskState.REJECTED, task_id="t2")
+FIRST, AGAIN = "look at the task", "look at the task again"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +178,16 @@ ENDED = TargetReply(error="JSON-RPC error -32004: the task has ended")
         (DISPROVEN, (*TOLD, turn("ask", RUNNING), look("see the answer", FORGOT))),
         (DISPROVEN, (*TOLD, turn("ask", TargetReply(text="Hongming", context_id="another")))),
         (PROVEN, (*TOLD, turn("ask", TargetReply(text="Hongming", context_id="canary-ctx-1")))),
-        (INCONCLUSIVE, (turn("tell"), turn("long turn", KNOWS), turn("ask", ENDED))),
+        (PROVEN, (turn("tell"), turn("long turn", KNOWS), turn("ask", ENDED), turn("ask the context"))),
+        (PROVEN, (*TOLD, turn("ask", ENDED), look(AGAIN, KNOWS), turn("ask the context"))),
+        (PROVEN, (*TOLD, look(FIRST, KNOWS), turn("ask", ENDED), look(AGAIN, KNOWS), turn("ask the context"))),
+        (PROVEN, (*TOLD, turn("ask", REJECTED), look(AGAIN, KNOWS), turn("ask the context"))),
+        (DISPROVEN, (*TOLD, turn("ask", ENDED), look(AGAIN, KNOWS), turn("ask the context", FORGOT))),
+        (DISPROVEN, (*TOLD, look(FIRST, RUNNING), turn("ask", ENDED), look(AGAIN, RUNNING), turn("ask the context"))),
+        (DISPROVEN, (*TOLD, turn("ask", ENDED), look(AGAIN, OPEN), turn("ask the context"))),
+        (DISPROVEN, (*TOLD, turn("ask", ENDED), look(AGAIN, REFUSED), turn("ask the context"))),
+        (DISPROVEN, (*TOLD, turn("ask", REFUSED), look(AGAIN, KNOWS), turn("ask the context"))),
+        (INCONCLUSIVE, (*TOLD, turn("ask", ENDED), look(AGAIN, LATE), turn("ask the context"))),
         (INCONCLUSIVE, (turn("tell"), saying("long turn", "done"))),
         (DISPROVEN, (turn("tell", REFUSED), turn("long turn", RUNNING), turn("ask"))),
     ],

@@ -4,7 +4,6 @@ import pytest
 from tests.prove.histories import (
     DISPROVEN,
     FORGOT,
-    INCONCLUSIVE,
     KNOWS,
     PROVEN,
     REFUSED,
@@ -16,8 +15,9 @@ from tests.prove.histories import (
     turn,
 )
 
-from holdfast.prove.runtime.history import PeerQuestions, TurnRecord, UploadRecord
-from holdfast.prove.runtime.proofs.long import TURNS
+from holdfast.prove.runtime import checks
+from holdfast.prove.runtime.history import PeerQuestions, UploadRecord
+from holdfast.prove.runtime.peer import PeerQuestion
 from holdfast.prove.verdict import Verdict
 from holdfast.prove.wire.replies import TargetReply
 
@@ -149,7 +149,7 @@ def test_tool_use(verdict: Verdict, reply: TargetReply, count: int | None) -> No
     assert judge("tool-use", turn("use it", reply), seen("look", count)).verdict is verdict
 
 
-ASKED = PeerQuestions("look at the peer", (("peer-ctx", "What is the password?"),))
+ASKED = PeerQuestions("look at the peer", (PeerQuestion("peer-ctx", "What is the password?", "m"),))
 NOT_ASKED = PeerQuestions("look at the peer", ())
 TOLD = "The agent answered: The password is sassafras."
 
@@ -160,7 +160,7 @@ TOLD = "The agent answered: The password is sassafras."
         (PROVEN, TOLD, ASKED, TOLD),
         (PROVEN, TOLD, ASKED, None),
         (DISPROVEN, TOLD, NOT_ASKED, TOLD),
-        (DISPROVEN, TOLD, PeerQuestions("look at the peer", (("c", "Hello?"),)), TOLD),
+        (DISPROVEN, TOLD, PeerQuestions("look at the peer", (PeerQuestion("c", "Hello?", "m"),)), TOLD),
         (DISPROVEN, "It said something.", ASKED, TOLD),
         (DISPROVEN, TOLD, ASKED, "Done."),
         (DISPROVEN, "", ASKED, TOLD),
@@ -171,50 +171,6 @@ def test_peer(verdict: Verdict, answer: str, asked: PeerQuestions, kept: str | N
     finding = judge("peer", saying("have it asked", answer), asked, *looked)
     assert finding.verdict is verdict
     assert verdict is DISPROVEN or ("keeps" in finding.reason) == bool(looked)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "one", "other"),
-    [
-        (PROVEN, "Hongming", "Marisol"),
-        (PROVEN, "I do not know.", "I do not know."),
-        (DISPROVEN, "Marisol", "Marisol"),
-        (DISPROVEN, "Hongming", "Hongming and Marisol"),
-        (DISPROVEN, "", "Marisol"),
-    ],
-)
-def test_isolation(verdict: Verdict, one: str, other: str) -> None:
-    told = turn("tell one"), saying("tell other", "Hello.")
-    assert judge("isolation", *told, saying("ask one", one), saying("ask other", other)).verdict is verdict
-
-
-@pytest.mark.parametrize("told", [turn("tell one", REFUSED), turn("tell other", REFUSED), turn("tell other", KNOWS)])
-def test_isolation_is_about_what_was_told_and_acknowledged(told: TurnRecord) -> None:
-    asked = saying("ask one", "I do not know."), saying("ask other", "I do not know.")
-    assert judge("isolation", told, turn("tell one"), saying("tell other", "Hello."), *asked).verdict is DISPROVEN
-
-
-@pytest.mark.parametrize(
-    ("verdict", "name", "word"),
-    [(PROVEN, "Hongming", "albatross"), (DISPROVEN, "?", "albatross"), (DISPROVEN, "Hongming", "?")],
-)
-def test_parallel(verdict: Verdict, name: str, word: str) -> None:
-    told, asked = (turn("tell name"), turn("tell word")), (saying("ask name", name), saying("ask word", word))
-    assert judge("parallel", *told, *asked).verdict is verdict
-    unacknowledged = judge("parallel", turn("tell name", REFUSED), *told[1:], *asked)
-    assert unacknowledged.verdict is DISPROVEN
-
-
-@pytest.mark.parametrize(("verdict", "count"), [(PROVEN, 1), (DISPROVEN, 2), (INCONCLUSIVE, 0), (INCONCLUSIVE, None)])
-def test_duplicate(verdict: Verdict, count: int | None) -> None:
-    deliveries = turn("first delivery"), turn("second delivery", REFUSED)
-    assert judge("duplicate", *deliveries, seen("look", count)).verdict is verdict
-
-
-@pytest.mark.parametrize(("verdict", "ask"), [(PROVEN, KNOWS), (DISPROVEN, FORGOT), (DISPROVEN, REFUSED)])
-def test_long(verdict: Verdict, ask: TargetReply) -> None:
-    turns = [turn(f"turn {number}") for number in range(1, TURNS + 1)]
-    assert judge("long", *turns, turn("ask", ask)).verdict is verdict
 
 
 def test_long_is_disproven_by_a_turn_that_fails_on_the_way() -> None:
@@ -230,3 +186,12 @@ def test_long_is_disproven_by_a_turn_that_fails_on_the_way() -> None:
 def test_both_wires(verdict: Verdict, old: TargetReply, new: TargetReply) -> None:
     told = turn("tell over 0.3"), turn("tell over 1.0")
     assert judge("both-wires", *told, turn("ask over 0.3", old), turn("ask over 1.0", new)).verdict is verdict
+
+
+def test_a_turn_without_an_answer_is_no_matter_of_what_its_proof_is_about() -> None:
+    wrong = checks.answered(turn("tell", REFUSED))
+    assert wrong is not None
+    assert wrong.remedy == checks.NO_ANSWER
+    about_files = checks.answered(turn("send", REFUSED), "a file without words")
+    assert about_files is not None
+    assert about_files.remedy is None

@@ -88,7 +88,7 @@ async def test_any_object_that_is_a_target_can_be_proven(tmp_path: Path) -> None
     target = Borrowed(choose(Choice(name="broken:none"), tmp_path / "own", 30.0))
     result = await prove_async("crash", target=target, artifacts=tmp_path)
     assert result.exit_code is Exit.PROVEN
-    assert target.asked == ["kill", "abandon"]
+    assert target.asked == ["kill", "kill", "abandon"]
 
 
 def ready_pid(artifacts: Path) -> int | None:
@@ -179,6 +179,6 @@ def test_the_command_line_and_the_api_ask_with_the_same_options(tmp_path: Path) 
     options = RuntimeOptions.of(("name",), {**given, "url": None, "proofs": ()}, arguments={})
     assert options == RuntimeOptions.of(("name",), given, arguments={})
     assert (options.choice.command, options.choice.workspace) == ("serve {port}", tmp_path.resolve())
-    assert (options.draw_seed(), options.wire.value, options.timeout, options.repeat) == (0, "0.3", 5.0, 1)
+    assert (options.draw_seed(), options.wire, options.timeout, options.repeat) == (0, "0.3", 5.0, 1)
     with pytest.raises(FrozenInstanceError):
         options.seed = 1  # type: ignore[misc]

@@ -1,41 +1,26 @@
 """`holdfast prove` as a user meets it: options, exit codes, output and evidence."""
 
 import json
-import os
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import DEAD_PROXY, command, events, prove
-from tests.support.eventually import wait_until
+from tests.prove.prover import DEAD_PROXY, command, events, prove, prove_as_process
+from tests.support.processes import ended
 
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.targets.process import free_port, port_answers
+from holdfast.prove.targets.process import free_port
 
 ESCAPE = "\x1b["
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The URL and the workspace of an honest runtime that somebody else started."""
-    port, data = free_port(), tmp_path_factory.mktemp("running")
-    (data / "workspace").mkdir()
-    arguments = [sys.executable, "-m", "holdfast.prove.broken", "none", "--port", str(port), "--data", str(data)]
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_until(lambda: port_answers(port))
-        yield f"http://127.0.0.1:{port}", data / "workspace"
-        process.terminate()
-
-
 def test_a_target_that_runs_elsewhere_is_not_restarted(running: tuple[str, Path], tmp_path: Path) -> None:
     url, workspace = running
-    proved = prove("--url", url, "--workspace", str(workspace), "--json", artifacts=tmp_path)
+    proved = prove("--url", url, "--workspace", str(workspace), "--profile", "all", "--json", artifacts=tmp_path)
     assert proved.exit_code == 0
-    left_out = {"peer", *(proof.name for proof in catalogue().values() if proof.restarts)}
+    left_out = {"peer", *(proof.name for proof in catalogue().values() if proof.restarts and not proof.live)}
     assert proved.verdicts() == {name: "proven" for name in catalogue() if name not in left_out}
     assert set(proved.summary["left_out"]) == left_out
 
@@ -83,15 +68,16 @@ def test_any_command_can_be_proven(tmp_path: Path) -> None:
     workspace = tmp_path / "data" / "workspace"
     workspace.mkdir(parents=True)
     line = f"{sys.executable} -m holdfast.prove.broken none --port {{port}} --data {workspace.parent}"
-    proved = prove("--command", line, "--workspace", str(workspace), "--json", artifacts=tmp_path)
+    proved = prove("--command", line, "--workspace", str(workspace), "--profile", "all", "--json", artifacts=tmp_path)
     assert proved.exit_code == 0
-    assert proved.verdicts() == {name: "proven" for name in catalogue() if name != "peer"}
-    assert set(proved.summary["left_out"]) == {"peer"}
+    left_out = {"peer", "children", "upgrade"}
+    assert proved.verdicts() == {name: "proven" for name in catalogue() if name not in left_out}
+    assert set(proved.summary["left_out"]) == left_out
 
 
 def test_a_terminal_that_knows_ascii_only_is_no_obstacle(tmp_path: Path) -> None:
     arguments = ("--target", "broken:task-keyed", "--only", "name")
-    proved = prove(*arguments, artifacts=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
+    proved = prove_as_process(*arguments, artifacts=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
     assert proved.exit_code == 1
     assert "an answer to ?What's my name??" in proved.stdout
 
@@ -107,25 +93,20 @@ def test_a_run_leaves_evidence(tmp_path: Path) -> None:
     assert proved.summary["seed"] == 7
     assert "holdfast.prove.broken memory-only" in proved.summary["target"]["command"]
     assert proved.summary["arguments"]["only"] == "crash"
-    assert proved.summary["logs"] == ["target-1.log", "target-2.log"]
+    assert proved.summary["logs"] == [f"target-{number}.log" for number in range(1, 5)]
     assert all((folder / log).stat().st_size for log in proved.summary["logs"])
     told = [(event["proof"], event["event"]) for event in events(root) if event["proof"] == "crash"]
     exchange = [("crash", "request"), ("crash", "answer")]
     power = [("crash", "kill"), ("crash", "killed"), ("crash", "start"), ("crash", "ready")]
-    assert told == [*exchange, *power, *exchange, ("crash", "verdict")]
+    assert told == [*exchange, *power, *power, *exchange, ("crash", "verdict")]
     numbers = [event["n"] for event in events(root)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 @pytest.mark.parametrize("columns", [60, 200])
 def test_the_table_fits_the_terminal(running: tuple[str, Path], tmp_path: Path, columns: int) -> None:
-    done = subprocess.run(
-        command("--url", running[0], "--only", "name,isolation", artifacts=tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **DEAD_PROXY, "COLUMNS": str(columns)},
-    )
+    words = command("--url", running[0], "--only", "name,isolation", artifacts=tmp_path)[3:]
+    done = ended(*words, variables={**DEAD_PROXY, "COLUMNS": str(columns)})
     assert done.returncode == 0
     shown = done.stdout.partition("\n\n")[0].splitlines()
     assert shown[0].split() == ["proof", "verdict", "s", "reason"]

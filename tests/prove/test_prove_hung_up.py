@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import DEAD_PROXY, command
 
-NAME = ("--target", "broken:none", "--only", "name")
+NAME = ("--only", "name")
 ENVIRONMENT = {**os.environ, **DEAD_PROXY, "COLUMNS": "80"}
+
+
+@pytest.fixture(scope="module")
+def at(running: tuple[str, Path]) -> tuple[str, str]:
+    """The target."""
+    return "--url", running[0]
 
 
 def verdict(artifacts: Path) -> str:
@@ -19,8 +25,8 @@ def verdict(artifacts: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["--ndjson", "--json", "--wire=1.0"])
-def test_a_reader_that_hangs_up_is_no_error(tmp_path: Path, form: str) -> None:
-    words = command(*NAME, form, artifacts=tmp_path)
+def test_a_reader_that_hangs_up_is_no_error(at: tuple[str, str], tmp_path: Path, form: str) -> None:
+    words = command(*at, *NAME, form, artifacts=tmp_path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as run:
         assert run.stdout is not None
         run.stdout.close()
@@ -41,16 +47,16 @@ def test_a_list_may_be_cut_off() -> None:
     assert run.returncode == 0
 
 
-def test_nobody_need_look_at_the_progress(tmp_path: Path) -> None:
-    words = command(*NAME, artifacts=tmp_path)
+def test_nobody_need_look_at_the_progress(at: tuple[str, str], tmp_path: Path) -> None:
+    words = command(*at, *NAME, artifacts=tmp_path)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENVIRONMENT) as run:
         assert run.stderr is not None
         run.stderr.close()
     assert (run.returncode, verdict(tmp_path)) == (0, "proven")
 
 
-def test_a_proof_without_streams_has_its_verdict(tmp_path: Path) -> None:
-    words = command(*NAME, artifacts=tmp_path)
+def test_a_proof_without_streams_has_its_verdict(at: tuple[str, str], tmp_path: Path) -> None:
+    words = command(*at, *NAME, artifacts=tmp_path)
     done = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words], check=False, env=ENVIRONMENT, timeout=60)
     assert (done.returncode, verdict(tmp_path)) == (0, "proven")
 
@@ -67,9 +73,9 @@ def test_what_could_not_be_printed_is_not_green_and_hides_no_disproof(tmp_path: 
     assert "Traceback" not in done.stderr
 
 
-def test_what_goes_to_one_place_is_there_in_the_order_in_which_it_was_said(tmp_path: Path) -> None:
+def test_what_goes_to_one_place_is_there_in_the_order_in_which_it_was_said(at: tuple[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
-        command(*NAME, "--repeat", "2", artifacts=tmp_path),
+        command(*at, *NAME, "--repeat", "2", artifacts=tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -93,8 +99,8 @@ def test_what_goes_to_one_place_is_there_in_the_order_in_which_it_was_said(tmp_p
     assert all(line.startswith(start) for line, start in zip(done.stdout.splitlines(), starts, strict=True))
 
 
-def test_evidence_that_has_no_room_is_a_fault_and_no_defect_of_ours(tmp_path: Path) -> None:
-    words = command(*NAME, "--quiet", artifacts=tmp_path)
+def test_evidence_that_has_no_room_is_a_fault_and_no_defect_of_ours(at: tuple[str, str], tmp_path: Path) -> None:
+    words = command(*at, *NAME, "--quiet", artifacts=tmp_path)
     done = subprocess.run(
         ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words],
         capture_output=True,

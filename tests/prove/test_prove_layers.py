@@ -7,38 +7,42 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.prove.answering import answering
+from tests.support.hurried_proofs import prove_hurried
 
 from holdfast.core import SystemClock
 from holdfast.prove import Layer, Target, prove_async
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime import facts
-from holdfast.prove.runtime.layers import diagnose
+from holdfast.prove.runtime.layers import Trouble, diagnose, trouble_in
 from holdfast.prove.runtime.layers.conversation import session_key
 from holdfast.prove.runtime.layers.layer import Bench
 from holdfast.prove.runtime.layers.surface import missing
+from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.targets import Choice, choose
 from holdfast.prove.targets.process import free_port
+from holdfast.prove.verdict import disproven, faulted, proven
 from holdfast.prove.wire.client import Wire
 from holdfast.prove.wire.envelopes import WireVersion
 
 SERVER = Path(__file__).with_name("misbehaving.py")
-ORDER = ["reachable", "card", "turn", "session key", "store", "memory", "files"]
+ORDER = ["reachable", "card", "turn", "session key", "store", "survives a restart", "memory", "files"]
+SURFACE = ORDER[:3]
 COMPLETE = {
     **{"name": "n", "description": "d", "version": "1", "capabilities": {}, "skills": []},
     **{"defaultInputModes": [], "defaultOutputModes": []},
 }
 
 
-def states(layers: tuple[Layer, ...]) -> dict[str, str]:
-    assert [layer.name for layer in layers] == ORDER
+def states(layers: tuple[Layer, ...], names: Sequence[str] = ORDER) -> dict[str, str]:
+    assert [layer.name for layer in layers] == list(names)
     return {layer.name: layer.state for layer in layers if layer.state != "ok"}
 
 
@@ -78,16 +82,68 @@ async def test_nothing_is_looked_at_where_all_is_proven(tmp_path: Path) -> None:
 
 async def test_a_conversation_that_is_two_sessions_is_seen_in_the_store(tmp_path: Path) -> None:
     result = await prove_async("name", target="broken:task-keyed", artifacts=tmp_path)
-    assert states(result.layers) == {"session key": "broken"}
+    assert states(result.layers, ORDER[:5]) == {"session key": "broken"}
     assert "the store has 2 session(s) for the context" in result.layers[3].got
     summary = json.loads((result.folder / "summary.json").read_bytes())
-    assert [layer["state"] for layer in summary["layers"]] == ["ok", "ok", "ok", "broken", "ok", "ok", "ok"]
+    assert [layer["state"] for layer in summary["layers"]] == ["ok", "ok", "ok", "broken", "ok"]
     assert set(summary["layers"][3]) == {"name", "state", "expected", "got", "curl"}
 
 
 async def test_a_store_that_stays_empty_is_broken_although_the_conversation_works(tmp_path: Path) -> None:
     result = await prove_async("crash", target="broken:memory-only", artifacts=tmp_path)
-    assert states(result.layers) == {"store": "broken"}
+    assert states(result.layers, ORDER[:6]) == {"store": "broken", "survives a restart": "broken"}
+    assert result.layers[5].got.startswith("after SIGKILL and a start: ")
+
+
+async def test_a_layer_is_never_in_order_beside_a_disproof_of_the_same(tmp_path: Path) -> None:
+    result = await prove_async("memory", target="broken:memory-by-context", artifacts=tmp_path)
+    assert states(result.layers, [*SURFACE, "memory"]) == {"memory": "broken"}
+    trouble = Trouble(frozenset({*SURFACE, "memory"}), frozenset({"memory"}))
+    async with hands_on(Choice(name="broken:none"), tmp_path / "again") as (stage, target, wire):
+        layers = await diagnose(stage, target, wire, trouble=trouble)
+    assert states(layers, [*SURFACE, "memory"]) == {"memory": "unknown"}
+    assert layers[3].got.endswith("it works now, and memory is disproven")
+
+
+async def test_a_restart_is_not_in_order_beside_any_disproof_with_one(tmp_path: Path) -> None:
+    trouble = look_at("isolation")
+    assert trouble is not None
+    async with hands_on(Choice(name="broken:none"), tmp_path) as (stage, target, wire):
+        layers = await diagnose(stage, target, wire, trouble=trouble)
+    (restart,) = [layer for layer in layers if layer.name == "survives a restart"]
+    assert (restart.state, restart.got.rpartition("; ")[2]) == ("unknown", "it works now, and isolation is disproven")
+
+
+def look_at(*names: str, fault: str = "") -> Trouble | None:
+    """What is wrong where these proofs are disproven."""
+    proofs = catalogue()
+    wrong = [(proofs[name], disproven("", expected="", got="")) for name in names]
+    return trouble_in([(proofs["name"], proven("")), *wrong, *([(proofs["long"], faulted(fault))] if fault else [])])
+
+
+@pytest.mark.parametrize(
+    ("names", "layers"),
+    [
+        (("file-only",), {"files"}),
+        (("memory",), {"memory"}),
+        (("tool-use",), set()),
+        (("long",), {"session key", "store"}),
+        (("stream-cancel",), {"session key"}),
+        (("memory-deep",), {"memory", "session key", "survives a restart"}),
+        (("crash", "file-caption"), {"session key", "store", "survives a restart", "files"}),
+    ],
+)
+def test_what_the_failure_does_not_touch_is_not_looked_at(names: tuple[str, ...], layers: set[str]) -> None:
+    found = look_at(*names)
+    assert found is not None
+    assert {name for name in ORDER if found.touches(name)} == {*SURFACE, *layers}
+
+
+def test_a_target_is_restarted_as_it_was_where_it_failed() -> None:
+    found = [look_at("crash"), look_at("duplicate"), look_at("restart", "crash"), look_at("long")]
+    assert [trouble and trouble.power for trouble in found] == ["kill", "kill", "stop", "stop"]
+    assert look_at() is None
+    assert look_at(fault="cut") == Trouble(frozenset(SURFACE))
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="NOT RUN: there is no curl here")
@@ -104,12 +160,12 @@ async def test_all_is_well_with_the_bundled_runtime_and_the_honest_one_and_every
             assert '"error"' not in shown.stdout
 
 
-async def test_a_target_that_cannot_be_started_is_unreachable_and_the_rest_is_unknown(tmp_path: Path) -> None:
+async def test_a_target_that_cannot_be_started_is_not_started_again_to_look_at_it(tmp_path: Path) -> None:
     choice = Choice(command=f"{sys.executable} -c 'raise SystemExit(\"no disk\")'", port=free_port())
     result = await prove_async("name", command=choice.command or "", port=choice.port or 0, artifacts=tmp_path)
-    assert states(result.layers) == {"reachable": "broken", **dict.fromkeys(ORDER[1:], "unknown")}
-    assert "its last words: no disk" in result.layers[0].got
-    assert result.layers[0].curl.startswith("curl -sSi http://127.0.0.1:")
+    assert result.layers == ()
+    assert "its last words: no disk" in result.prerequisites[0].finding.reason
+    assert [path.name for path in result.folder.glob("target-*.log")] == ["target-1.log"]
 
 
 @pytest.mark.parametrize(
@@ -145,13 +201,11 @@ async def test_looking_takes_no_longer_than_it_may(tmp_path: Path) -> None:
     assert layers[2].got == "the time for looking was up"
 
 
-async def test_a_target_that_takes_its_time_is_not_called_broken_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast.prove.runtime.layers.layer.LONGEST_ANSWER_SECONDS", 0.1)
+async def test_a_target_that_takes_its_time_is_not_called_broken_for_it(tmp_path: Path) -> None:
     line = misbehaving("slow", tmp_path).command or ""
-    result = await prove_async("isolation", command=line, port=free_port(), artifacts=tmp_path)
-    assert states(result.layers) == {"card": "broken", "store": "unknown", "files": "broken"}
+    result = await prove_hurried("isolation", command=line, port=free_port(), artifacts=tmp_path, look=0.1)
+    found = {"card": "broken", "store": "unknown", "survives a restart": "unknown"}
+    assert states(result.layers, ORDER[:6]) == found
 
 
 @pytest.mark.parametrize(
@@ -194,7 +248,7 @@ class Odd:
 async def test_two_sessions_in_the_store_break_the_session_key_although_the_answers_are_right(tmp_path: Path) -> None:
     async with hands_on(Choice(name="broken:none"), tmp_path) as (stage, target, wire):
         layers = await diagnose(stage, Odd(target, {"context": {"sessions": 2, "events": 4}}), wire)
-    assert states(layers) == {"session key": "broken"}
+    assert states(layers) == {"session key": "broken", "survives a restart": "unknown"}
 
 
 async def test_a_probe_that_makes_no_sense_ends_nothing(tmp_path: Path) -> None:

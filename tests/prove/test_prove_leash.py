@@ -19,7 +19,10 @@ from holdfast.prove import leash
 from holdfast.prove.targets.process import Launch, ProcessTarget, free_port
 
 FAMILIES = Path(__file__).with_name("families.py")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux has subreapers")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux has subreapers"),
+    pytest.mark.usefixtures("new_interpreters"),
+]
 
 
 def family(log: Path) -> list[int] | None:
@@ -171,3 +174,18 @@ def test_kill_9_of_a_prover_that_has_forked_leaves_nobody_of_the_family(tmp_path
                 assert wait_until(partial(gone, pid))
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+async def test_a_pause_is_one_of_the_whole_family(tmp_path: Path) -> None:
+    target, members = await started(tmp_path)
+    try:
+        target.pause()
+        assert wait_until(lambda: all(is_stopped(pid) for pid in members) or None)
+        target.resume()
+        assert wait_until(lambda: not any(is_stopped(pid) for pid in members) or None)
+    finally:
+        target.abandon()

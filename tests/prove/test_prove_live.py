@@ -4,12 +4,12 @@ import io
 import os
 import pty
 import re
-import subprocess
 import termios
 from pathlib import Path
 
 import pytest
 from tests.prove.prover import DEAD_PROXY, command, prove
+from tests.support.processes import holdfast
 
 from holdfast.prove.view.live import View
 from holdfast.terminal.text import escaped
@@ -179,13 +179,8 @@ def test_control_characters_of_a_target_do_not_reach_the_terminal() -> None:
 def test_on_a_real_terminal_the_lines_are_gone_when_the_table_comes(tmp_path: Path, columns: int) -> None:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, columns))
-    surroundings = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-    with subprocess.Popen(
-        command("--target", "broken:none", "--only", "name,isolation", "--seed", "0", artifacts=tmp_path),
-        stdout=theirs,
-        stderr=theirs,
-        env={**surroundings, **DEAD_PROXY, "TERM": "xterm-256color", "NO_COLOR": "1"},
-    ):
+    words = command("--target", "broken:none", "--only", "name,isolation", "--seed", "0", artifacts=tmp_path)[3:]
+    with holdfast(*words, terminal=theirs, variables={**DEAD_PROXY, "TERM": "xterm-256color", "NO_COLOR": "1"}):
         os.close(theirs)
         said = b""
         while part := _read(ours):
@@ -194,7 +189,7 @@ def test_on_a_real_terminal_the_lines_are_gone_when_the_table_comes(tmp_path: Pa
     written = said.decode().replace("\r\n", "\n")
     assert re.search(r"» name +\d\.\d s  (tell|ask)", written)
     shown = [line for line in screen(re.sub(r"\x1b\[\d*(;\d+)*m", "", written)) if line]
-    assert shown[0].startswith("proving broken:none over A2A 1.0")
+    assert shown[0].startswith("proving broken:none with --seed")
     assert shown[1].split()[:3] == ["proof", "verdict", "s"]
     assert not [line for line in shown if line.startswith(("»", "·", "✓"))]
     assert [line for line in shown if line.startswith("PROVEN in")]

@@ -1,10 +1,8 @@
 """The options that say how often to run, what to print and what to leave behind."""
 
 import json
-import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Tree
@@ -13,11 +11,14 @@ import pytest
 from click.testing import CliRunner
 from tests.prove.prover import DEAD_PROXY, alive, command, gone, prove
 from tests.support.eventually import wait_until
+from tests.support.processes import holdfast
 
 from holdfast.cli.prove import prove as prove_command
+from holdfast.core.errors import InvalidInput
 from holdfast.prove.broken.expected import KINDS
+from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.repeat import combine
+from holdfast.prove.runtime.runs.repeat import combine
 
 FILES = {"summary.json", "events.jsonl", "report.html", "junit.xml", "summary.md"}
 
@@ -52,7 +53,14 @@ def run_of(seed: int, *verdicts: tuple[str, bool], exit_code: int) -> dict[str, 
         {"name": f"p{place}", "verdict": verdict, "fault": fault, "reason": f"as with {seed}", "seconds": seed}
         for place, (verdict, fault) in enumerate(verdicts)
     ]
-    rest = {"prerequisites": [], "proofs": proofs, "evidence": f"/e/run-{seed}", "verdict": "", "seconds": 1}
+    rest = {
+        "prerequisites": [],
+        "proofs": proofs,
+        "evidence": f"/e/run-{seed}",
+        "verdict": "",
+        "seconds": 1,
+        "left_out": {},
+    }
     return {"seed": seed, "exit_code": exit_code, **rest}
 
 
@@ -72,17 +80,26 @@ def test_one_disproof_among_many_runs_is_a_disproof() -> None:
     assert combine(runs[:1], seconds=1.0, folder=Path("/e"))["exit_code"] == 0
 
 
+def test_what_one_run_left_out_and_another_tried_is_told_of_both() -> None:
+    one = run_of(1, ("proven", False), exit_code=0) | {"left_out": {"p1": "no card", "p2": "first"}}
+    two = run_of(2, ("proven", False), ("proven", False), exit_code=0) | {"left_out": {"p2": "second", "p3": "late"}}
+    whole = combine([one, two], seconds=3.0, folder=Path("/e"))
+    assert whole["left_out"] == {"p2": "first", "p3": "late"}
+    assert [proof["reason"] for proof in whole["proofs"]] == [
+        "as with 1 (in 2 of 2 runs)",
+        "as with 2 (in 1 of 1 runs, left out in 1 of 2)",
+    ]
+
+
 def test_an_interrupted_repeat_is_the_last_and_is_reported(tmp_path: Path) -> None:
-    words = command("--target", "broken:none", "--only", "crash-mid-turn", "--repeat", "50", artifacts=tmp_path)
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **DEAD_PROXY}
-    ) as run:
+    words = command("--target", "broken:none", "--only", "crash-mid-turn", "--repeat", "50", artifacts=tmp_path)[3:]
+    with holdfast(*words, variables=DEAD_PROXY) as run:
         latest = tmp_path / "prove" / "latest"
         wait_until((latest / "run-1" / "target-1.log").exists)
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate(timeout=60)
     assert run.returncode == 2
-    assert b"FAULT" in said
+    assert "FAULT" in said
     assert (latest / "report.html").exists()
     assert not (latest / "run-3").exists()
 
@@ -142,10 +159,8 @@ def test_where_nothing_was_run_there_is_nothing_to_show(tmp_path: Path) -> None:
 
 
 def test_a_target_that_is_kept_running_answers_until_the_proof_is_ended(tmp_path: Path) -> None:
-    words = command("--target", "broken:none", "--only", "name", "--keep-running", artifacts=tmp_path)
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **DEAD_PROXY}
-    ) as run:
+    words = command("--target", "broken:none", "--only", "name", "--keep-running", artifacts=tmp_path)[3:]
+    with holdfast(*words, variables=DEAD_PROXY) as run:
         assert run.stderr is not None
         line = next(line for line in run.stderr if line.startswith("the target runs on"))
         pid = int(re.findall(r"pid (\d+)", line)[0])
@@ -211,7 +226,7 @@ def test_every_option_is_on_the_page() -> None:
     [
         ("holdfast prove --only ", "", list(catalogue())),
         ("holdfast prove --only ", "name,cra", ["name,crash", "name,crash-mid-turn"]),
-        ("holdfast prove --target ", "b", ["bundled", *(f"broken:{kind}" for kind in KINDS)]),
+        ("holdfast prove --target ", "b", ["bundled", "bundled-file", *(f"broken:{kind}" for kind in KINDS)]),
     ],
 )
 def test_a_shell_completes_proofs_and_targets(words: str, incomplete: str, expected: list[str]) -> None:
@@ -222,3 +237,11 @@ def test_a_shell_completes_proofs_and_targets(words: str, incomplete: str, expec
     shell = ShellComplete(main, {}, "holdfast", "_HOLDFAST_COMPLETE")
     found = shell.get_completions(words.split()[1:], incomplete)
     assert [item.value for item in found] == expected
+
+
+@pytest.mark.parametrize("option", ["artifacts", "junit", "workspace"])
+def test_a_path_whose_links_go_round_in_circles_is_refused(option: str, tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(InvalidInput, match=f"--{option} .*circles"):
+        RuntimeOptions.of((), {option: circle / "within"}, {})

@@ -1,9 +1,10 @@
 """Proofs of somebody else's: run like ours, needed like ours, and refused where they do not fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import prove
+from tests.prove.prover import prove, prove_as_process
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Proof, Verdict, prove_async
@@ -103,7 +104,7 @@ def test_an_installed_package_brings_its_proofs(
     assert list(with_own(catalogue())) == [*catalogue(), "greets", "keeps", "wrong", "after-wrong"]
     with pytest.raises(InvalidInput, match=r"has a proof named greets, and so has their-agent \(greets\)"):
         with_own(catalogue(), files)
-    listed = prove("--list", artifacts=tmp_path, environment={"PYTHONPATH": str(tmp_path)})
+    listed = prove_as_process("--list", artifacts=tmp_path, environment={"PYTHONPATH": str(tmp_path)})
     assert "after-wrong" in listed.stdout
     (about / "entry_points.txt").write_text("[holdfast.proofs]\nnone = no_such_module\n")
     with pytest.raises(InvalidInput, match="their-agent \\(no_such_module\\) cannot be loaded: ModuleNotFoundError"):
@@ -129,6 +130,10 @@ def proof(name: str, *, needs: tuple[str, ...] = ("turn",), power: str | None = 
         ([proof("mine", needs=("crash",), power="kill")], "known only after it has begun"),
         ([Proof("mine", "a claim", NAME.steps, NAME.check, power="kill")], "only one of `power` and `after`"),
         ([Proof("mine", "a claim", NAME.steps, NAME.check, after=NAME.steps)], "only one of `power` and `after`"),
+        ([replace(proof("mine", power="kill"), after_kill=NAME.steps)], "`after_kill` without being stopped first"),
+        ([replace(proof("mine"), alone=True)], "`alone`, `times` or `cut` without a `power`"),
+        ([replace(proof("mine"), times=2)], "`alone`, `times` or `cut` without a `power`"),
+        ([replace(proof("mine"), profile="telepathy")], "the profile 'telepathy', which is not there"),  # type: ignore[arg-type]
     ],
 )
 def test_proofs_that_do_not_fit_are_refused(own: list[Proof], said: str) -> None:

@@ -1,11 +1,13 @@
 """The second agent tells its secret to whoever asks for it, in both versions, and writes down who did."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
+from tests.support.eventually import eventually
 
 from holdfast.prove.runtime.peer import Peer
 from holdfast.prove.targets.process import free_port
@@ -28,8 +30,16 @@ async def post(peer: Peer, body: bytes) -> httpx2.Response:
 async def test_it_tells_the_password_and_keeps_the_question(peer: Peer, version: WireVersion) -> None:
     question = OutgoingMessage("m1", "c1", "What is the Password?")
     response = await post(peer, envelopes.send(version, question, wait=True))
-    assert replies.read(response.status_code, response.content).text == "The password is sassafras."
-    assert peer.questions == [("c1", "What is the Password?")]
+    assert replies.read(response.status_code, response.content).text == "The user's password is sassafras."
+    assert peer.questions == [("c1", "What is the Password?", "m1")]
+
+
+async def test_it_can_be_told_to_wait_with_its_answer(peer: Peer) -> None:
+    question = OutgoingMessage("m1", "c1", "wait 60 seconds, then say it.")
+    asking = asyncio.create_task(post(peer, envelopes.send(WireVersion.V1_0, question, wait=True)))
+    await eventually(lambda: peer.questions)
+    assert not asking.done()
+    asking.cancel()
 
 
 async def test_it_does_not_tell_it_to_who_asks_for_something_else(peer: Peer) -> None:

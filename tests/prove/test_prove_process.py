@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 from tests.prove.prover import alive, command, events, gone
 from tests.support.eventually import wait_until
+from tests.support.hurried_proofs import prove_hurried
 
+from holdfast.prove import Exit, Verdict
 from holdfast.prove.targets import TargetNotReady
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.process import Launch, ProcessTarget, free_port, port_answers
+
+pytestmark = pytest.mark.usefixtures("new_interpreters")
 
 
 def script(text: str, port: int) -> Launch:
@@ -41,6 +45,32 @@ async def test_start_stop_start_kill(tmp_path: Path) -> None:
     assert [log.name for log in target.logs()] == ["target-1.log", "target-2.log"]
     assert "Shutting down" in target.logs()[0].read_text()
     assert "Shutting down" not in target.logs()[1].read_text()
+
+
+async def test_a_target_that_is_paused_stands_still_until_it_is_resumed_and_can_be_killed_meanwhile(
+    tmp_path: Path,
+) -> None:
+    target = honest(tmp_path, free_port())
+    await target.start()
+    assert target.pid is not None
+    states = Path(f"/proc/{target.pid}/stat")
+    target.pause()
+    wait_until(lambda: states.read_text().rpartition(")")[2].split()[0] == "T")
+    target.resume()
+    wait_until(lambda: states.read_text().rpartition(")")[2].split()[0] != "T")
+    target.pause()
+    await target.kill()
+    assert gone(target.pid)
+
+
+async def test_a_target_is_started_as_its_next_version_after_an_upgrade(tmp_path: Path) -> None:
+    target = honest(tmp_path, free_port())
+    assert target.next_command.endswith(" --next")
+    target.upgrade()
+    await target.start()
+    assert target.pid is not None
+    assert Path(f"/proc/{target.pid}/cmdline").read_bytes().endswith(b"--next\0")
+    await target.kill()
 
 
 async def test_a_taken_port_is_refused_before_the_start(tmp_path: Path) -> None:
@@ -227,3 +257,13 @@ async def test_a_listener_for_ipv6_alone_is_no_stranger(tmp_path: Path, text: st
         await target.start()
         assert target.running
         await target.stop()
+
+
+async def test_a_target_that_answers_while_it_is_paused_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProcessTarget, "pause", lambda target: None)
+    result = await prove_hurried("pause", target="broken:none", artifacts=tmp_path, pause=0.1)
+    (found,) = [outcome.finding for outcome in result.proofs if outcome.proof.name == "pause"]
+    assert (found.verdict, found.reason) == (Verdict.INCONCLUSIVE, "the target did not stand still")
+    assert result.exit_code is Exit.INCONCLUSIVE

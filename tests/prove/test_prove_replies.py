@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core import TaskState
+from holdfast.prove.runtime.checks import says
 from holdfast.prove.wire import replies
+from holdfast.prove.wire.replies import TargetReply
+from holdfast.prove.wire.task_stream import TaskStream
 
 OLD = [{"kind": "text", "text": "Hongming"}]
 NEW = [{"text": "Hongming"}]
@@ -63,6 +66,7 @@ def test_a_message_names_the_task_it_belongs_to_and_no_other() -> None:
         ("working", TaskState.WORKING),
         ("input-required", TaskState.INPUT_REQUIRED),
         ("TASK_STATE_INPUT_REQUIRED", TaskState.INPUT_REQUIRED),
+        ("auth-required", TaskState.INPUT_REQUIRED),
         ("TASK_STATE_CANCELLED", TaskState.CANCELED),
         ("somewhere", None),
         (7, None),
@@ -132,3 +136,18 @@ def test_a_lone_surrogate_can_be_written_down_again() -> None:
 
 def test_a_body_that_is_nested_too_deeply_is_not_json_to_us() -> None:
     assert "not JSON" in replies.read(200, b"[" * 200_000).error
+
+
+@pytest.mark.parametrize("parts", [["It is Hong", "ming."], ["Hongming", "Noted."], ["One. ", "It is Hongming"]])
+def test_a_word_is_found_in_pieces_of_a_text_and_in_texts_side_by_side(parts: list[str]) -> None:
+    artifact = {"artifactId": "a", "parts": [{"text": part} for part in parts]}
+    result = {"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [artifact]}}
+    assert says(reply_to(result).readings, "Hongming")
+    stream = TaskStream()
+    stream.take(200, json.dumps({"result": result}).encode())
+    assert says(TargetReply(stream.text, variant=stream.variant).readings, "Hongming")
+
+
+def test_an_answer_that_reads_the_same_either_way_has_one_reading() -> None:
+    reply = reply_to({"message": {"role": "ROLE_AGENT", "parts": [{"text": "one"}, {"text": "two"}]}})
+    assert reply.readings == reply.text == "one\ntwo"

@@ -4,26 +4,35 @@ import json
 import secrets
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.prove.histories import turn
 
 from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import Facts
-from holdfast.prove.runtime.history import History
+from holdfast.prove.runtime.history import FetchedPage, History
 from holdfast.prove.runtime.prerequisites import (
+    NEEDS_APPROVAL,
+    NEEDS_BOTH_WIRES,
+    NEEDS_PAUSE,
     NEEDS_PEER,
     NEEDS_RESTART,
     NEEDS_STREAMING,
+    NEEDS_TASKS,
+    NEEDS_UPGRADE,
     NEEDS_WORKSPACE,
+    Offers,
     missing,
-    streams,
+    offers,
 )
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.proofs import catalogue
-from holdfast.prove.runtime.run import ProofPlan, Result, Run
+from holdfast.prove.runtime.runs.rounds import rounds
+from holdfast.prove.runtime.runs.run import ProofPlan, Result, Run
 from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.runtime.workspace import Workspace
 from holdfast.prove.targets.broken import broken
@@ -32,6 +41,7 @@ from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict, disproven, proven
 from holdfast.prove.wire.client import Wire
 from holdfast.prove.wire.envelopes import WireVersion
+from holdfast.prove.wire.replies import TargetReply
 
 
 async def run(tmp_path: Path, *proofs: Proof, peer_url: str | None = None) -> tuple[Result, list[dict[str, Any]], int]:
@@ -102,6 +112,52 @@ async def test_proofs_share_one_stop_and_one_kill(tmp_path: Path) -> None:
     assert len(set(pids)) == 3
 
 
+async def test_nothing_is_said_between_the_last_step_of_one_that_is_alone_and_its_signal(tmp_path: Path) -> None:
+    result, events, starts = await run(
+        tmp_path,
+        Proof("kill-alone", "", say_before, both_said, power="kill", after=say_after, alone=True, times=2),
+        Proof("kill", "", say_before, both_said, power="kill", after=say_after),
+        Proof("stop", "", say_before, both_said, power="stop", after=say_after),
+        Proof("cut", "", say_before, both_said, power="kill", after=say_after, cut=True),
+        Proof("stop-alone", "", say_before, both_said, power="stop", after=say_after, alone=True),
+        Proof("both", "", say_before, both_said, power="stop", after=say_after, after_kill=say_after),
+    )
+    assert set(verdicts(result).values()) == {Verdict.PROVEN}
+    assert starts == 1 + 2 + 3
+    for name, power in (("stop-alone", "stop"), ("kill-alone", "kill")):
+        own = [event["n"] for event in events if event["proof"] == name]
+        signal = next(event["n"] for event in events if event["proof"] == name and event["event"] == power)
+        before = [event for event in events if event["n"] < signal]
+        assert next(event["proof"] for event in reversed(before) if event["event"] == "request") == name
+        assert [event for event in events if min(own) <= event["n"] <= max(own) and event["proof"] != name] == []
+    told = [event["event"] for event in events if event["proof"] == "kill-alone"]
+    twice = ["kill", "killed", "start", "ready"] * 2
+    assert told == ["request", "answer", *twice, "request", "answer", "verdict"]
+    # What is said between the stop and the kill is not saved by another stop.
+    both = [event["event"] for event in events if event["proof"] == "both"]
+    stop, kill = ["stop", "stopped", "start", "ready"], ["kill", "killed", "start", "ready"]
+    exchange = ["request", "answer"]
+    assert both == [*exchange, *stop, *exchange, *kill, *exchange, "verdict"]
+    spoken = [event["n"] for event in events if event["proof"] == "both" and event["event"] in {"request", "kill"}]
+    assert not [event for event in events if spoken[1] < event["n"] < spoken[2] and event["event"] == "stop"]
+    # One that leaves a turn running speaks last before the kill.
+    shared = next(event["n"] for event in events if event["proof"] == "cut" and event["event"] == "kill")
+    said = [event["proof"] for event in events if event["n"] < shared and event["event"] == "answer"]
+    assert said[-1] == "cut"
+
+
+@pytest.mark.parametrize("names", [[], ["crash"], ["crash", "restart", "crash-mid-turn", "long"]])
+def test_every_proof_begins_once_and_goes_on_after_each_of_its_signals(names: list[str]) -> None:
+    proofs = [proof for proof in catalogue().values() if not names or proof.name in names]
+    order = list(rounds(proofs))
+    begun = [proof.name for each in order for proof in (*each.begin, *each.cut)]
+    assert sorted(begun) == sorted(proof.name for proof in proofs)
+    for proof in proofs:
+        powers = [each.power for each in order if proof in each.wait]
+        assert powers == [*filter(None, [proof.power]), *(["kill"] if proof.after_kill else [])]
+    assert all(each.wait == each.begin for each in order if any(proof.alone for proof in each.wait))
+
+
 async def test_a_proof_that_is_broken_is_a_fault_and_hides_nothing(tmp_path: Path) -> None:
     result, _, starts = await run(
         tmp_path,
@@ -124,7 +180,7 @@ async def think(stage: Stage) -> None:
 
 @pytest.mark.long
 async def test_a_turn_that_was_over_before_the_kill_came_is_no_proof_of_surviving_it(tmp_path: Path) -> None:
-    slow = Proof("slow", "", think, both_said, power="kill", after=say_after)
+    slow = Proof("slow", "", think, both_said, power="kill", after=say_after, cut=True)
     result, _, _ = await run(tmp_path, catalogue()["crash-mid-turn"], slow)
     assert verdicts(result) == {"crash-mid-turn": Verdict.INCONCLUSIVE, "slow": Verdict.PROVEN}
     assert "may have ended by then" in result.proofs[0].finding.reason
@@ -173,16 +229,30 @@ async def test_a_second_agent_that_cannot_be_started_is_a_fault_for_who_wants_it
         (NEEDS_WORKSPACE, Proof("p", "", say_before, said, requires=frozenset({"workspace"}))),
         (NEEDS_PEER, Proof("p", "", say_before, said, requires=frozenset({"peer"}))),
         (NEEDS_STREAMING, Proof("p", "", say_before, said, requires=frozenset({"streaming"}))),
+        (NEEDS_BOTH_WIRES, Proof("p", "", say_before, said, requires=frozenset({"both wires"}))),
+        (NEEDS_TASKS, Proof("p", "", say_before, said, requires=frozenset({"tasks"}))),
+        (NEEDS_APPROVAL, Proof("p", "", say_before, said, requires=frozenset({"approval"}))),
+        (NEEDS_PAUSE, Proof("p", "", say_before, said, power="pause", after=say_after)),
     ],
 )
 def test_what_a_target_lacks_is_said_with_a_hint(why: str, proof: Proof, tmp_path: Path) -> None:
     elsewhere = UrlTarget("http://h", None, log_folder=tmp_path, start_seconds=1)
-    lack = missing(proof, elsewhere, can_stream=False)
+    lack = missing(proof, elsewhere, Offers(False, frozenset({WireVersion.V1_0}), False, False))
     assert lack is not None
     assert lack.reason == why
     assert lack.hint
     ours = ProcessTarget(broken("none", tmp_path, 1, peer_url="http://127.0.0.1:2/a2a"), tmp_path, start_seconds=1)
-    assert missing(proof, ours, can_stream=True) is None
+    assert missing(proof, ours, Offers()) is None
+
+
+def test_an_upgrade_takes_a_next_version(tmp_path: Path) -> None:
+    proof = Proof("p", "", say_before, said, power="upgrade", after=say_after)
+    launch = broken("none", tmp_path, 1)
+    assert missing(proof, ProcessTarget(launch, tmp_path, start_seconds=1), Offers()) is None
+    lack = missing(proof, ProcessTarget(replace(launch, next_command=()), tmp_path, start_seconds=1), Offers())
+    assert lack is not None
+    assert lack.reason == NEEDS_UPGRADE
+    assert "--next-command" in lack.hint
 
 
 @pytest.mark.parametrize(
@@ -192,11 +262,21 @@ def test_what_a_target_lacks_is_said_with_a_hint(why: str, proof: Proof, tmp_pat
         ({"capabilities": {"streaming": False}}, False),
         ({"capabilities": "all"}, False),
         ({}, False),
-        (None, False),
     ],
 )
-def test_a_target_streams_if_its_card_says_so(card: dict[str, Any] | None, said_so: bool) -> None:
-    assert streams([None, card]) is said_so
+def test_a_target_streams_if_its_card_says_so(card: dict[str, Any], said_so: bool) -> None:
+    pages = (FetchedPage("read", "u", 404, "", None), FetchedPage("read", "u", 200, "", card))
+    assert offers(History(*pages), History()).streaming is said_so
+
+
+def test_a_target_that_answers_with_messages_has_no_tasks() -> None:
+    message, task = (turn("greet", TargetReply(text="Hello", task_id=task_id)) for task_id in (None, "t"))
+    silent = turn("greet", TargetReply(error="JSON-RPC error -32603: oops"))
+    assert not offers(History(), History(message)).tasks
+    assert offers(History(), History(task)).tasks
+    assert offers(History(), History(silent)).tasks
+    assert not offers(History(), History(message, replace(message, step="give it work"))).tasks
+    assert offers(History(), History(message, replace(task, step="give it work"))).tasks
 
 
 def test_what_was_put_into_a_workspace_is_taken_out_again(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from tests.support.eventually import wait_until
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import Exit, Result, Verdict, prove
+from holdfast.prove.report.run_record import read
 from holdfast.prove.targets import Choice, ProbeFailed, TargetNotReady, check, choose
-from holdfast.prove.targets import probe as probes
+from holdfast.prove.targets.probe import ask
 from holdfast.prove.targets.process import free_port, port_answers
 
 SERVICE = Path(__file__).with_name("service.py")
@@ -71,10 +72,11 @@ def test_a_service_is_restarted_by_its_own_command_and_the_findings_say_so(
     ended = {event["event"]: event for event in events(tmp_path) if event["event"] in {"stop", "kill"}}
     assert {event.get("command") for event in ended.values()} == {service.restart}
     assert not any("signal" in event for event in ended.values())
-    assert (service.data / "ended").read_text() == "stop stop\nkill kill\n"
+    assert (service.data / "ended").read_text() == "stop stop\nkill kill\nkill kill\n"
     assert service.pid != first
     assert alive(service.pid)
-    assert [log.name for log in sorted(result.folder.glob("restart-*.log"))] == ["restart-1.log", "restart-2.log"]
+    logs = [log.name for log in sorted(result.folder.glob("restart-*.log"))]
+    assert logs == ["restart-1.log", "restart-2.log", "restart-3.log"]
 
 
 def test_a_service_that_forgets_over_its_restart_is_disproven(serve: Callable[[str], Service], tmp_path: Path) -> None:
@@ -122,6 +124,9 @@ def test_a_service_that_does_not_come_back_is_disproven(serve: Callable[[str], S
     crash = {outcome.proof.name: outcome.finding for outcome in result.proofs}["crash"]
     assert crash.verdict is Verdict.DISPROVEN
     assert "within 1 s of the restart command" in crash.got
+    (told,) = [each for each in read(result.folder).summary["proofs"] if each["name"] == "crash"]
+    assert told["remedy"].startswith("The target does not start on what it left behind.")
+    assert told["see"] == ""
     subprocess.run([*service.restart.split()[:-1], "start"], check=True, timeout=30)
 
 
@@ -147,13 +152,9 @@ async def test_a_probe_command_shows_the_store_of_a_stranger(tmp_path: Path) -> 
         ("import time; time.sleep(600)", "had not ended after 0.5 s"),
     ],
 )
-async def test_a_probe_that_does_not_work_says_why(
-    tmp_path: Path, text: str, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(probes, "PROBE_SECONDS", 0.5 if "sleep" in text else 20.0)
-    target = choose(Choice(url="http://h", probe_command=probe_script(tmp_path, text)), tmp_path, start_seconds=1)
+async def test_a_probe_that_does_not_work_says_why(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ProbeFailed) as failure:
-        await target.probe("ctx-1")
+        await ask(probe_script(tmp_path, text), "ctx-1", within=0.5 if "sleep" in text else 20.0)
     assert said in failure.value.message
 
 
@@ -177,6 +178,11 @@ def test_kill_9_of_the_proof_leaves_no_probe_behind(tmp_path: Path) -> None:
         (Choice(restart_command="true"), "--restart-command is for --url"),
         (Choice(url="http://h", restart_command="'"), "--restart-command cannot be split"),
         (Choice(url="http://h", restart_command=" "), "--restart-command is empty"),
+        (Choice(url="http://h", next_command="true"), "--next-command is for --command and for the bundled"),
+        (Choice(name="broken:none", next_command="true"), "--next-command is for --command and for the bundled"),
+        (Choice(store="postgresql://h/", next_command="a {port}"), "--next-command does not say which store"),
+        (Choice(command="a", port=1, next_command='"'), "--next-command cannot be split"),
+        (Choice(command="a {port}", next_command="b"), "--next-command needs a port"),
         (Choice(probe_command="true"), "--probe-command is for --url and --command"),
         (Choice(url="http://h", probe_command='"'), "--probe-command cannot be split"),
     ],
@@ -185,3 +191,14 @@ def test_options_that_make_no_sense_are_refused(choice: Choice, said: str) -> No
     with pytest.raises(InvalidInput) as refusal:
         check(choice)
     assert said in refusal.value.message
+
+
+def test_a_restart_that_fails_does_not_hide_what_was_disproven_before_it(
+    serve: Callable[[str], Service], tmp_path: Path
+) -> None:
+    service = serve("runs-twice")
+    workspace = service.data / "workspace"
+    result = prove("duplicate", url=service.url, restart_command="false", workspace=workspace, artifacts=tmp_path)
+    (found,) = [outcome.finding for outcome in result.proofs if outcome.proof.name == "duplicate"]
+    assert result.exit_code is Exit.DISPROVEN
+    assert "the effect happened 2 times (and then: the target is not ready" in found.reason

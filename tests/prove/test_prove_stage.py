@@ -97,3 +97,21 @@ async def test_an_upload_has_a_uri_or_is_refused_or_not_taken_at_all(
     assert uploaded.uri == uri
     assert bool(uploaded.error) is refused
     assert uploaded.curl.startswith("curl -sS -F 'files=@minutes.txt;type=text/plain' http://127.0.0.1:")
+
+
+async def test_of_a_step_that_was_cut_short_nothing_is_said(tmp_path: Path) -> None:
+    working = b'{"result":{"id":"t","status":{"state":"working"}}}'
+
+    async def work(request: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(working), working))
+
+    async with stage_before(work, tmp_path) as stage:
+        watching = asyncio.create_task(stage.watch_task("see it end", "t", over, 60))
+        while not stage.history.entries:
+            await asyncio.sleep(0.01)
+        watching.cancel()
+        await asyncio.wait([watching])
+        for ask in (stage.history.took, stage.history.look, stage.history.last_look):
+            with pytest.raises(LookupError, match="was cut short"):
+                ask("see it end")
+        assert not stage.history.took("ask")

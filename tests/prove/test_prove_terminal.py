@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.prove.folders import outcome, summary
 
-from holdfast.prove.view.terminal import layers, show
+from holdfast.prove.view.terminal import grounds, layers, show
 
 
 def test_the_layers_say_where_it_broke_only_if_one_did() -> None:
@@ -41,15 +41,36 @@ def test_quiet_says_of_all_that_is_not_proven_what_it_is_and_why() -> None:
     )
 
 
-def test_who_wants_to_try_a_command_is_told_how_to_keep_the_target() -> None:
+def test_a_reader_who_wants_to_try_a_command_is_told_how() -> None:
     wrong = outcome("crash", "disproven", curl="curl x")
     elsewhere = {"name": "http://h", "command": "", "endpoint": ""}
+    again, keep = "commands: holdfast prove --again /somewhere\n", "commands: run again with --keep-running\n"
     for more, told in (
-        ({}, True),
-        ({"arguments": {"keep_running": True}}, False),
-        ({"target": elsewhere}, False),
-        ({"proofs": [outcome("crash", "inconclusive", curl="curl x")]}, False),
+        ({}, again),
+        ({"arguments": {"command": "serve {data}"}}, again),
+        ({"arguments": {"command": "serve ./data"}}, keep),
+        ({"arguments": {"store": "postgresql://h/db"}}, keep),
+        ({"runs": []}, keep),
+        ({"arguments": {"keep_running": True}}, None),
+        ({"target": elsewhere}, None),
+        ({"proofs": [outcome("crash", "inconclusive", curl="curl x")]}, None),
     ):
         shown = io.StringIO()
         show(summary(wrong, **more), Path("page"), shown)
-        assert ("run again with --keep-running" in shown.getvalue()) is told
+        assert told is None or told in shown.getvalue()
+        assert ("to try these commands" in shown.getvalue()) is (told is not None)
+
+
+def test_the_name_of_a_proof_in_foreign_evidence_cannot_draw_on_the_terminal() -> None:
+    assert grounds({"name": "crash\x1b[2J", "got": "x"}) == "\ncrash\\x1b[2J\n  got:      x\n"
+
+
+def test_no_name_can_draw_on_the_terminal() -> None:
+    name = "\x1b[2J"
+    layer = {"name": name, "state": "ok", "expected": "", "got": "", "curl": ""}
+    found = [outcome(name, verdict, hint="look") for verdict in ("disproven", "not reached")]
+    for quiet in (False, True):
+        told = io.StringIO()
+        show(summary(*found, left_out={name: "no"}, layers=[layer]), Path("page"), told, quiet=quiet)
+        assert "\x1b" not in told.getvalue()
+        assert "\\x1b[2J" in told.getvalue()

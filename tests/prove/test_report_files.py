@@ -7,13 +7,14 @@ from typing import Any
 from xml.etree import ElementTree as Tree
 
 import pytest
-from tests.prove.folders import HOSTILE, hostile, outcome, summary
+from tests.prove.folders import HOSTILE, hostile, outcome, summary, write
 
 from holdfast.prove import report
 from holdfast.prove.report import ci
 from holdfast.prove.report.junit import junit
 from holdfast.prove.report.markdown import markdown
 from holdfast.prove.report.run_record import read
+from holdfast.prove.view import terminal
 
 
 def cases(document: dict[str, Any]) -> dict[str, str]:
@@ -87,6 +88,19 @@ def test_markdown_has_the_verdict_a_table_and_the_grounds() -> None:
     assert "| crash | ❌ disproven | 0.5 | a \\| b |" in page
     assert "got:\n\n```text\nred\n```" in page
     assert "### layer store: broken" in page
+
+
+def test_the_remedy_is_told_wherever_a_disproof_is(tmp_path: Path) -> None:
+    remedy, see = "Keep the history by contextId on disk before the answer is sent.", "docs/proofs.md#crash"
+    document = summary(outcome("crash", "disproven", remedy=remedy, see=see))
+    folder = write(tmp_path, document, [])
+    report.write(folder)
+    shown = io.StringIO()
+    terminal.show(document, folder / "report.html", shown)
+    files = [(folder / name).read_text() for name in ("report.html", "junit.xml", "summary.md", "summary.json")]
+    for told in (*files, shown.getvalue(), "".join(ci.annotations(document))):
+        assert remedy in told
+        assert see in told
 
 
 def test_markdown_names_the_seeds_of_all_runs() -> None:

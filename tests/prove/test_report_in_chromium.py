@@ -83,8 +83,39 @@ def test_what_is_wrong_is_open_and_one_click_opens_the_rest(browser: Chromium, p
     browser.open(page)
     assert browser.ask("document.querySelector('#crash details.steps').open") is True
     browser.ask("document.querySelectorAll('details.steps').forEach((d) => (d.open = false))")
-    browser.ask("document.querySelector('button').click()")
+    browser.ask("document.querySelector('.controls button').click()")
     assert browser.ask("[...document.querySelectorAll('details.steps')].every((d) => d.open)") is True
+
+
+SHOWN = "[...document.querySelectorAll('section[data-name]')].filter((e) => !e.hidden).map((e) => e.dataset.name)"
+
+
+def choose(browser: Chromium, control: str, value: str, event: str) -> None:
+    """Put a value into a control, as a user does."""
+    browser.ask(f"Object.assign(document.querySelector('{control}'), {{value: '{value}'}})")
+    browser.ask(f"document.querySelector('{control}').dispatchEvent(new Event('{event}'))")
+
+
+def test_a_reader_sees_what_was_filtered_for(browser: Chromium, page: Path) -> None:
+    browser.open(page)
+    assert browser.ask(SHOWN) == ["crash", "turn"]
+    choose(browser, "#verdicts", "disproven", "change")
+    assert browser.ask(SHOWN) == ["crash"]
+    assert browser.ask("document.querySelector('.controls [role=status]').textContent") == "1 shown"
+    choose(browser, "#verdicts", "", "change")
+    choose(browser, "#words", "TUR", "input")
+    assert browser.ask(SHOWN) == ["turn"]
+    labels = "[...document.querySelectorAll('.controls input, .controls select')].every((e) => e.labels.length === 1)"
+    assert browser.ask(labels) is True
+
+
+def test_a_command_is_copied_by_a_button_that_says_so(browser: Chromium, page: Path) -> None:
+    browser.open(page)
+    browser.ask("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (t) => (window.taken = t)}})")
+    browser.ask("document.querySelector('#crash .copy').click()")
+    assert browser.ask("window.taken") == browser.ask("document.querySelector('#crash dd pre').textContent")
+    assert browser.ask("document.querySelector('#crash .copy').textContent") == "Copied"
+    assert browser.complaints == []
 
 
 def test_without_scripts_everything_is_there_and_opens(browser: Chromium, page: Path) -> None:

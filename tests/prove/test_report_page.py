@@ -12,8 +12,9 @@ from tests.prove.folders import HOSTILE, event, exchange, hostile, outcome, summ
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove import report
-from holdfast.prove.report import html, run_record
-from holdfast.prove.report.run_record import RunRecord
+from holdfast.prove.report import html
+from holdfast.prove.report.html import page as page_from
+from holdfast.prove.report.run_record import RunRecord, read
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -46,19 +47,24 @@ def page_of(folder: Path) -> str:
 
 def test_the_verdict_comes_first_then_what_is_wrong_then_the_rest(tmp_path: Path) -> None:
     crash = outcome("crash", "disproven", expected="the name", got="nothing", curl="curl -sS http://h", hint="look")
-    document = summary(outcome("name"), crash, layers=[{"name": "store", "state": "broken", "got": "no rows"}])
+    crash |= {"remedy": "keep it on disk", "see": "docs/proofs.md#crash"}
+    layers = [{"name": "store", "state": "broken", "got": "no rows"}]
+    document = summary(outcome("name"), crash, layers=layers, left_out={"memory": "so it is", "peer": "so it is"})
     page = page_of(write(tmp_path, document, []))
-    assert page.index('id="layers"') < page.index('id="crash"') < page.index('id="name"')
+    assert page.index('id="crash"') < page.index('id="layers"') < page.index('id="proofs"') < page.index('id="name"')
     said = " ".join(Elements(page).said)
     order = [
         "Disproven",
-        "1 proven, 1 disproven",
-        "Where it broke",
-        "no rows",
+        "1 proven, 1 disproven, 2 left out.",
         "the name",
         "nothing",
         "look",
+        "keep it on disk",
+        "docs/proofs.md#crash",
         "curl -sS",
+        "Where it broke",
+        "no rows",
+        "Left out: memory, peer (so it is).",
     ]
     places = [said.index(word) for word in order]
     assert places == sorted(places)
@@ -159,12 +165,11 @@ def test_a_page_of_much_evidence_stays_small_and_says_so(tmp_path: Path) -> None
     assert "more events are in events.jsonl" in page
 
 
-def test_more_events_than_a_page_can_take_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_events_than_a_page_can_take_are_counted(tmp_path: Path) -> None:
     folder = write(tmp_path, summary(outcome("name")), exchange("name", "tell", "hi", "yes") * 10)
-    for bound, most in (("MAX_EVENTS", 12), ("MAX_BYTES", (folder / "events.jsonl").stat().st_size * 12 // 20)):
-        with monkeypatch.context() as smaller:
-            smaller.setattr(run_record, bound, most)
-            assert re.search("[78] events are not shown here", page_of(folder))
+    size = (folder / "events.jsonl").stat().st_size
+    for recorded in (read(folder, most_events=12), read(folder, most_bytes=size * 12 // 20)):
+        assert re.search("[78] events are not shown here", page_from(recorded))
 
 
 def test_events_that_cannot_be_read_are_counted_and_not_fatal(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.prove.runtime.history import History
     from holdfast.prove.runtime.layers import Layer
     from holdfast.prove.runtime.proof import Proof
-    from holdfast.prove.runtime.run import Outcome, Result
+    from holdfast.prove.runtime.runs.run import Outcome, Result
     from holdfast.prove.runtime.stage import Stage
     from holdfast.prove.targets import NotReady, ProbeFailed, Target
     from holdfast.prove.verdict import Exit, Finding, Verdict, disproven, inconclusive, proven
@@ -31,7 +31,7 @@ HOMES = {
     "runtime.history": ("History",),
     "runtime.layers": ("Layer",),
     "runtime.proof": ("Proof",),
-    "runtime.run": ("Outcome", "Result"),
+    "runtime.runs.run": ("Outcome", "Result"),
     "runtime.stage": ("Stage",),
     "targets": ("NotReady", "ProbeFailed", "Target"),
     "verdict": ("Exit", "Finding", "Verdict", "disproven", "inconclusive", "proven"),

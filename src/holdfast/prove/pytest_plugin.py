@@ -1,7 +1,10 @@
-"""For pytest: the fixture `holdfast_prove`, with which the tests of a runtime put it to the proof.
+"""For pytest: the fixtures `holdfast_prove` and `holdfast_explore`, with which a runtime's tests put it to the proof.
 
     def test_it_remembers(holdfast_prove):
         holdfast_prove("name", "crash", command="python my_agent.py --port {port}")
+
+    def test_nothing_is_lost(holdfast_explore):
+        holdfast_explore(command="python my_agent.py --port {port}", histories=20)
 
 Whatever is not proven fails the test with what was found. The plugin comes with Holdfast and loads nothing until it
 is used.
@@ -15,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from holdfast.prove.runtime.run import Result
+    from holdfast.prove.explore import ExploreResult
+    from holdfast.prove.runtime.runs.run import Result
 
 
 @pytest.fixture
@@ -32,6 +36,22 @@ def holdfast_prove(tmp_path: Path) -> "Callable[..., Result]":
         return result
 
     return proven
+
+
+@pytest.fixture
+def holdfast_explore(tmp_path: Path) -> "Callable[..., ExploreResult]":
+    """`holdfast.prove.explore.explore`, whose evidence goes into the test's folder; a violation fails the test."""
+
+    def explored(**options: Any) -> "ExploreResult":
+        __tracebackhide__ = True
+        from holdfast.prove.explore import explore
+
+        result = explore(**{"artifacts": tmp_path / "artifacts", **options})
+        if result.exit_code != 0:
+            pytest.fail(findings(result.folder), pytrace=False)
+        return result
+
+    return explored
 
 
 def findings(folder: Path) -> str:

@@ -27,9 +27,24 @@ VERDICTS = {Exit.PROVEN: "proven", Exit.DISPROVEN: "disproven", Exit.FAULT: "fau
 """What a run amounts to, in a word."""
 
 
+GROUNDS = {
+    "expected": "expected",
+    "got": "got",
+    "hint": "hint",
+    "remedy": "remedy",
+    "see": "see",
+    "curl": "show it",
+}
+"""What a finding rests on, and what to do about it: the members of a summary, and what a reader calls them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict with its grounds; `fault` means that it is about the surroundings, not the target."""
+    """A verdict with its grounds; `fault` means that it is about the surroundings, not the target.
+
+    `absent` means that the target has nothing to try the claim on, and is fine without: unless it was asked for by name
+    it is left out. `remedy` is what to do about a disproof, where that is not what its proof says (None).
+    """
 
     verdict: Verdict
     reason: str
@@ -38,6 +53,8 @@ class Finding:
     curl: str = ""
     hint: str = ""
     fault: bool = False
+    absent: bool = False
+    remedy: str | None = None
 
 
 def proven(reason: str) -> Finding:
@@ -45,9 +62,11 @@ def proven(reason: str) -> Finding:
     return Finding(Verdict.PROVEN, reason)
 
 
-def disproven(reason: str, *, expected: str, got: str, curl: str = "", hint: str = "") -> Finding:
-    """The claim does not hold; `curl` is a command that shows it."""
-    return Finding(Verdict.DISPROVEN, reason, expected, got, curl, hint)
+def disproven(
+    reason: str, *, expected: str, got: str, curl: str = "", hint: str = "", remedy: str | None = None
+) -> Finding:
+    """The claim does not hold; `curl` is a command that shows it, `remedy` what to do if its proof does not say it."""
+    return Finding(Verdict.DISPROVEN, reason, expected, got, curl, hint, remedy=remedy)
 
 
 def inconclusive(reason: str, *, hint: str, expected: str = "", got: str = "", curl: str = "") -> Finding:
@@ -60,9 +79,14 @@ def faulted(reason: str, *, hint: str = "") -> Finding:
     return Finding(Verdict.INCONCLUSIVE, reason, hint=hint, fault=True)
 
 
-def not_reached(reason: str) -> Finding:
-    """A prerequisite is broken, so the claim was not tried."""
-    return Finding(Verdict.NOT_REACHED, reason)
+def not_reached(reason: str, *, fault: bool = False) -> Finding:
+    """A prerequisite is broken, so the claim was not tried; `fault` if nothing can be said of the target at all."""
+    return Finding(Verdict.NOT_REACHED, reason, fault=fault)
+
+
+def not_green(code: int) -> int:
+    """The code of a run that found this much and could not report it: never 0."""
+    return int(code) or int(Exit.FAULT)
 
 
 def exit_code(prerequisites: Iterable[Finding], proofs: Iterable[Finding]) -> Exit:

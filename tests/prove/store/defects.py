@@ -1,5 +1,6 @@
 """Every little store with a defect, the clauses that must disprove it, and what they then say."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -60,3 +61,17 @@ DEFECTS = {
         *("concurrent", "prefix", "isolation", "round-trip", "long-session"),
     ),
 }
+
+
+def wrong_verdicts(name: str, verdicts: Mapping[str, str]) -> list[str]:
+    """What of these clauses' verdicts is not as it should be for a store with this defect."""
+    expected = DEFECTS[name]
+    wrong = []
+    for clause, verdict in verdicts.items():
+        right = "disproven" if clause in expected.disproven else "proven"
+        fine = {right} if right == "disproven" else {right, "not offered"}
+        if clause == "prefix" and right == "proven":  # on a loaded machine too few reads come between the writes
+            fine.add("inconclusive")
+        if verdict not in fine and clause not in expected.also:
+            wrong.append(f"{name}: {clause} is {verdict}, not {right}")
+    return wrong

@@ -1,14 +1,18 @@
-"""Running `holdfast prove store` as a user does, for the tests in this folder."""
+"""Running `holdfast prove store` for the tests in this folder; the clients are processes of their own in any case."""
 
 import json
-import os
 import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.prove.prover import run
+
 ROOT = Path(__file__).parents[3]
+SMALL = ("--cycles", "8", "--events", "1000", "--seed", "5", "--json")
+"""Enough for a little store with a defect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,22 @@ def command(*arguments: str, artifacts: Path, python: str = sys.executable) -> l
     return [python, "-m", "holdfast", "prove", "store", "--artifacts", str(artifacts), *arguments]
 
 
-def put(
-    *arguments: str,
-    artifacts: Path,
-    environment: dict[str, str] | None = None,
-    python: str = sys.executable,
-    timeout: float = 300,
-) -> Put:
-    """Run the command to its end."""
+def put(*arguments: str, artifacts: Path, environment: dict[str, str] | None = None) -> Put:
+    """Run the command to its end, in this process."""
+    with chdir(ROOT):
+        done = run(*command(*arguments, artifacts=artifacts)[3:], environment=environment or {})
+    return Put(done.exit_code, done.stdout, done.stderr)
+
+
+def put_with(python: Path, *arguments: str, artifacts: Path) -> Put:
+    """Run the command to its end with another Python, which has other libraries."""
     done = subprocess.run(
-        command(*arguments, artifacts=artifacts, python=python),
+        command(*arguments, artifacts=artifacts, python=str(python)),
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        timeout=timeout,
-        env={**os.environ, **(environment or {})},
+        timeout=900,
     )
     return Put(done.returncode, done.stdout, done.stderr)
 

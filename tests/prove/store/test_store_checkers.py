@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.prove.store.clauses import batch, concurrent, kept, long_session, other_body, prefix, retry, round_trip
 from holdfast.prove.store.kills import KilledWrites
-from holdfast.prove.store.races import Races, Round, one_winner
+from holdfast.prove.store.races import RaceRound, Races, one_winner
 from holdfast.prove.verdict import Finding, Verdict
 
 TRIED = ["0-1-0", "0-2-0", "0-3-0"]
@@ -42,19 +42,19 @@ def test_a_batch_that_nobody_acknowledged_must_be_whole_too() -> None:
     assert batch.check(KilledWrites(2, 1, 1, pair, pair, pair)).verdict is Verdict.PROVEN
 
 
-def races(rounds: list[Round], found: list[str], late: str = "stale", late_error: str = "") -> Finding:
+def races(rounds: list[RaceRound], found: list[str], late: str = "stale", late_error: str = "") -> Finding:
     return one_winner(Races(late, late_error, rounds, found))
 
 
 def test_races() -> None:
-    fair = [Round(2, ["a"], ["stale"], []), Round(2, ["b"], [], ["locked"])]
+    fair = [RaceRound(2, ["a"], ["stale"], []), RaceRound(2, ["b"], [], ["locked"])]
     assert races(fair, ["a", "b"]).verdict is Verdict.PROVEN
     assert "1 of them with another error" in races(fair, ["a", "b"]).reason
     assert races(fair, ["b", "a"]).reason == "what is found is not what the winners wrote"
     assert races(fair, ["a", "b"], late="", late_error="locked").verdict is Verdict.INCONCLUSIVE
     assert "a stale write was accepted" in races(fair, ["a", "b"], late="").reason
-    assert "more than one was let in" in races([Round(2, ["a", "b"], [], [])], ["a", "b"]).reason
-    assert "nobody was let in" in races([Round(2, [], ["stale"], ["stale"])], []).reason
+    assert "more than one was let in" in races([RaceRound(2, ["a", "b"], [], [])], ["a", "b"]).reason
+    assert "nobody was let in" in races([RaceRound(2, [], ["stale"], ["stale"])], []).reason
 
 
 def all_of(places: bool) -> dict[str, int | None]:
@@ -85,6 +85,8 @@ def test_what_a_reader_saw_may_not_change() -> None:
     assert seen(["first"], ["first", "x"], log).got == "x was seen and is gone"
     assert "does not see" in seen(["first"], ["first", "a"]).reason
     assert seen(log).verdict is Verdict.INCONCLUSIVE
+    never_there = prefix.check(prefix._Facts(["a", "b", "c"], [[["first"], log]], log))
+    assert "does not see what was acknowledged" in never_there.reason
     assert "error while others wrote" in prefix.check(prefix._Facts([], [[]], [], "locked")).reason
 
 

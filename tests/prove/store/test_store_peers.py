@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.prove.store.putting import ROOT, put
+from tests.prove.store.putting import ROOT, put_with
 
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 
@@ -25,7 +25,7 @@ def test_a_peer_is_what_the_page_says(name: str, tmp_path: Path) -> None:
     def peer(*options: str) -> dict[str, str]:
         adapter = str(ROOT / "examples" / "stores" / f"{name}.py")
         options = ("--adapter", adapter, "--events", "1000", "--timeout", "240", "--json", *options)
-        done = put(*options, artifacts=tmp_path, python=str(PYTHON), timeout=900)
+        done = put_with(PYTHON, *options, artifacts=tmp_path)
         assert done.exit_code == 1
         return done.verdicts()
 

@@ -12,9 +12,10 @@ from holdfast.prove.broken.kinds import RUNTIMES
 from holdfast.prove.broken.server import build
 
 
-async def serve(kind: str, port: int, data: Path) -> None:
+async def serve(kind: str, port: int, data: Path, *, upgraded: bool) -> None:
     """Serve until a signal comes."""
-    runtime = RUNTIMES[kind](data, TimeOrderedIds())
+    made = RUNTIMES[kind]
+    runtime = (made.next_version() if upgraded else made)(data, TimeOrderedIds())
     config = uvicorn.Config(
         build(runtime, f"http://127.0.0.1:{port}"),
         host="127.0.0.1",
@@ -32,8 +33,9 @@ def main() -> None:
     parser.add_argument("kind", choices=list(KINDS))
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--next", action="store_true", help="its next version")
     arguments = parser.parse_args()
-    asyncio.run(serve(arguments.kind, arguments.port, arguments.data))
+    asyncio.run(serve(arguments.kind, arguments.port, arguments.data, upgraded=arguments.next))
 
 
 if __name__ == "__main__":

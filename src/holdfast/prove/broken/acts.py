@@ -28,6 +28,11 @@ async def do(text: str, desk: ToolDesk) -> str:
     return " ".join(done)
 
 
+def first_act(text: str) -> int | None:
+    """Where a text first asks to have something done."""
+    return next((found.start() for found, _ in _asked(text)), None)
+
+
 def _append(found: re.Match[str], desk: ToolDesk) -> str:
     desk.append(found["file"], found["text"])
     return f"Appended to {found['file']}."

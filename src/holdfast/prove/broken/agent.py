@@ -7,7 +7,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from holdfast.prove.broken.acts import do
+from holdfast.prove.broken.acts import do, first_act
 from holdfast.prove.broken.desk import ToolDesk
 from holdfast.prove.broken.messages import File, UserWords
 
@@ -18,26 +18,55 @@ IN_A_FILE = re.compile(r"\bwhat(?:'s| is) the (?P<thing>[\w ]+?) in (?:the file 
 WHICH_FILE = re.compile(r"\b(?:which|what) files?\b", re.IGNORECASE)
 SUMMARIZE = re.compile(r"\bsummari[sz]e\b", re.IGNORECASE)
 MINE = re.compile(r"\bwhat(?:'s| is) my (?P<thing>[\w ]+\w)", re.IGNORECASE)
-STATED = re.compile(r"\bmy (?P<thing>\w+(?: (?!is\b)\w+){0,2}) is (?P<value>[\w-]+)", re.IGNORECASE)
+STATED = re.compile(
+    r"\bmy (?P<thing>\w+(?: (?!is\b)\w+){0,2}) is (?:«(?P<quoted>[^»]*)»|(?P<value>[\w-]+))"
+    r"|\bforget my (?P<forgotten>\w+(?: \w+){0,2})",
+    re.IGNORECASE,
+)
+APPROVAL = re.compile(r"\bask me for (?:my )?approval\b", re.IGNORECASE)
+APPROVED = re.compile(r"\b(?:I approve|approved|yes|go on)\b", re.IGNORECASE)
+REPORTED = r"\bThe agent at \S+ answered: [^\n]*\bthe user's {thing} is (?P<value>[\w-]+)"
 PIECE = re.compile(r"\S+\s*|\s+")
 
 SECONDS_PER_PIECE = 0.05
 
 
 async def answer(heard: Sequence[UserWords], desk: ToolDesk) -> AsyncGenerator[str]:
-    """The answer to the last thing said, piece by piece, knowing those before it; may think, may use tools."""
+    """The answer to the last thing said, piece by piece, knowing those before it; may think, may use tools.
+
+    It thinks when it is told to: before it uses a tool, or after that.
+    """
     request = heard[-1].text
-    thought = THINK.search(request)
-    await asyncio.sleep(float(thought[1]) if thought else 0)
+    thought, act = THINK.search(request), first_act(request)
+    seconds = float(thought[1]) if thought else 0
+    acts_first = thought is not None and act is not None and act < thought.start()
+    await asyncio.sleep(0 if acts_first else seconds)
+    words = await _words(heard, desk)
+    await asyncio.sleep(seconds if acts_first else 0)
     counted = COUNT.search(request)
-    for piece in PIECE.findall(await _words(heard, desk)):
+    for piece in PIECE.findall(words):
         yield piece
         await asyncio.sleep(SECONDS_PER_PIECE if counted and counted["slowly"] else 0)
 
 
+def stated(said: UserWords) -> set[str]:
+    """The things that a message states, or wants forgotten."""
+    return {(found["thing"] or found["forgotten"]).casefold() for found in STATED.finditer(said.text)}
+
+
+def wants_approval(said: UserWords) -> bool:
+    """Whether it asks to be asked before anything is done."""
+    return APPROVAL.search(said.text) is not None
+
+
+def approves(text: str) -> bool:
+    """Whether a user's answer to such a question is a yes."""
+    return APPROVED.search(text) is not None
+
+
 def worth_keeping(said: UserWords) -> bool:
     """Whether it says something that may be asked for later."""
-    return bool(said.files) or STATED.search(said.text) is not None
+    return bool(said.files) or STATED.search(said.text) is not None or "answered:" in said.reply
 
 
 async def _words(heard: Sequence[UserWords], desk: ToolDesk) -> str:
@@ -68,9 +97,14 @@ def _told(heard: Sequence[UserWords]) -> str:
 
 
 def _recalled(thing: str, heard: Sequence[UserWords]) -> str:
-    stated = [found for said in heard for found in STATED.finditer(said.text)]
-    values = [found["value"] for found in stated if found["thing"].casefold() == thing.casefold()]
-    return f"You told me: {', '.join(values)}." if values else f"I do not know your {thing}."
+    values: list[str] = []
+    for found in (found for said in heard for found in STATED.finditer(said.text)):
+        if (found["thing"] or found["forgotten"]).casefold() == thing.casefold():
+            values = [] if found["forgotten"] else [*values, found["quoted"] or found["value"]]
+    if not values:
+        reported = re.compile(REPORTED.format(thing=re.escape(thing)), re.IGNORECASE)
+        values = [found["value"] for said in heard for found in reported.finditer(said.reply)]
+    return f"Your {thing} is {values[-1]}." if values else f"I do not know your {thing}."
 
 
 def _from_file(thing: str, name: str, files: Sequence[File]) -> str:

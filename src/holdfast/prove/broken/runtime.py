@@ -1,8 +1,9 @@
 """The honest runtime: what it has acknowledged is on the disk, one turn at a time in each context.
 
 Its methods are the steps at which a runtime can go wrong; each kind in `kinds` overrides some. State is rebuilt
-from the log at start. An entry has some of: `task`, a task as it now is; `key` with `said`, what is added to a
-history, or with `all_said`, what a history now is; `memory`, things and their values.
+from the log at start. An entry has some of: `task`, a task as it now is, and `message`, the id of the message that
+made it so; `key` with `said`, what is added to a history, or with `all_said`, what a history now is; `memory`, things
+and their values.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import IdSource, TaskState
-from holdfast.prove.broken.agent import answer, worth_keeping
+from holdfast.prove.broken.agent import answer, approves, wants_approval, worth_keeping
 from holdfast.prove.broken.desk import ToolDesk
 from holdfast.prove.broken.live import LiveAnswer
 from holdfast.prove.broken.log import LineLog
@@ -48,6 +49,11 @@ class Runtime:
             self.apply(entry)
         self.recover()
 
+    @classmethod
+    def next_version(cls) -> type["Runtime"]:
+        """What the next version of it does: the same."""
+        return cls
+
     # What the server calls.
 
     def accept(self, message: UserMessage) -> UserTask:
@@ -56,13 +62,21 @@ class Runtime:
         task = self.accepted_before(context_id, message.message_id)
         if task is not None:
             return task
-        if message.task_id and self.look(message.task_id).state.terminal:
+        followed = self.look(message.task_id) if message.task_id else None
+        if followed is not None and followed.state.terminal:
             raise RpcRefusal(UNSUPPORTED, f"the task {message.task_id} has ended")
-        task = UserTask(self.new_id(), context_id, message.message_id, self.hear(message.said), TaskState.WORKING)
-        self.commit({"task": asdict(task)})
+        if followed is not None and followed.state is TaskState.INPUT_REQUIRED:
+            task = replace(followed, state=TaskState.WORKING, approval=message.said.text)
+        else:
+            task = UserTask(self.new_id(), context_id, message.message_id, self.hear(message.said), TaskState.WORKING)
+        self.commit({"task": asdict(task), "message": message.message_id})
+        self.begin(task)
+        return task
+
+    def begin(self, task: UserTask) -> None:
+        """Have somebody work on a task."""
         self.live[task.task_id] = LiveAnswer()
         self._turns[task.task_id] = asyncio.create_task(self._run(task))
-        return task
 
     def look(self, task_id: str) -> UserTask:
         """The task as it is now, with what it has said so far."""
@@ -134,6 +148,10 @@ class Runtime:
         """What a conversation's history is kept under."""
         return task.context_id
 
+    def heard_before(self, task: UserTask) -> list[UserWords]:
+        """What a turn is to know of what was said before it."""
+        return list(self.histories[self.history_key(task)])
+
     def turn_lock(self, task: UserTask) -> AbstractAsyncContextManager[Any]:
         """What keeps turns of one conversation apart."""
         return self._locks[task.context_id]
@@ -145,6 +163,10 @@ class Runtime:
     def think(self, task: UserTask, heard: Sequence[UserWords]) -> AsyncGenerator[str]:
         """The answer to what was heard, as it comes."""
         return answer(heard, self.desk(task))
+
+    def question(self, task: UserTask) -> str:
+        """What a task has to ask its user before anything is done; empty if nothing, or nothing more."""
+        return "" if task.approval or not wants_approval(task.request) else "Shall I do that? Please approve."
 
     def stop_work(self, task_id: str) -> None:
         """Stop a turn that runs."""
@@ -173,7 +195,7 @@ class Runtime:
         """Fail what was running when the last process ended: nobody is at work on it."""
         for task in list(self.tasks.values()):
             if task.state.running:
-                before = list(self.histories[self.history_key(task)])
+                before = self.heard_before(task)
                 self.finish(task, TaskState.FAILED, "Interrupted by a restart.", before)
 
     def apply(self, entry: Entry) -> None:
@@ -182,6 +204,7 @@ class Runtime:
             task = UserTask.from_record(entry["task"])
             self.tasks[task.task_id] = task
             self._accepted[task.context_id, task.message_id] = task.task_id
+            self._accepted[task.context_id, entry.get("message", task.message_id)] = task.task_id
         if "all_said" in entry:
             self.histories[entry["key"]] = [UserWords.from_record(said) for said in entry["all_said"]]
         if "said" in entry:
@@ -192,7 +215,7 @@ class Runtime:
         """End a task; whatever became of it, what the user said is part of the conversation."""
         key = self.history_key(task)
         ended = asdict(replace(task, state=state, text=text))
-        self.commit({"task": ended, **self.remember(key, before, task.request)})
+        self.commit({"task": ended, **self.remember(key, before, replace(task.request, reply=text))})
         history = self.histories[key]
         if len(history) > LONGEST_HISTORY:
             self.commit({"key": key, "all_said": [asdict(said) for said in self.compact(history)]})
@@ -202,7 +225,14 @@ class Runtime:
         before: list[UserWords] = []
         try:
             async with self.turn_lock(task):
-                before = list(self.histories[self.history_key(task)])
+                before = self.heard_before(task)
+                if question := self.question(task):
+                    live.say(question)
+                    self.commit({"task": asdict(replace(task, state=TaskState.INPUT_REQUIRED, text=question))})
+                    return
+                if task.approval and not approves(task.approval):
+                    self.finish(task, TaskState.COMPLETED, "Then I will not do it.", before)
+                    return
                 async for piece in self.think(task, [*before, task.request]):
                     live.say(piece)
                 self.finish(task, TaskState.COMPLETED, live.text, before)

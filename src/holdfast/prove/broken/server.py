@@ -86,7 +86,7 @@ def card(url: str) -> dict[str, Any]:
         "capabilities": {"streaming": True},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["text/plain"],
-        "skills": [{"id": "chat", "name": "chat", "description": "Talks and remembers.", "tags": ["chat"]}],
+        "skills": [{"id": "chat", "name": "chat", "description": "Talks and remembers.", "tags": ["chat", "approval"]}],
     }
 
 

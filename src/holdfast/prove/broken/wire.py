@@ -71,7 +71,7 @@ def _file(part: Mapping[str, Any], folder: Path) -> File:
         return File.of(name, base64.b64decode(content), media_type)
     if re.match(r"https?:", uri):
         return File(name, media_type or "application/octet-stream", 0, None)
-    return File.of(name, workspace.read(folder, uri), media_type)
+    return File.of(name, workspace.read(folder, uri), media_type, by_reference=True)
 
 
 def task(version: Version, shown: UserTask) -> dict[str, Any]:

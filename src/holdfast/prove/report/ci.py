@@ -42,7 +42,9 @@ def annotations(summary: Document) -> list[str]:
 
 def _line(outcome: Document) -> str:
     told = [text(outcome.get("reason"))]
-    told += [f"{key}: {text(outcome.get(key))}" for key in ("expected", "got", "hint") if outcome.get(key)]
+    told += [
+        f"{key}: {text(outcome.get(key))}" for key in ("expected", "got", "hint", "remedy", "see") if outcome.get(key)
+    ]
     title = (
         _escaped(f"{text(outcome.get('name'))}: {text(outcome.get('verdict'))}").replace(":", "%3A").replace(",", "%2C")
     )

@@ -14,6 +14,8 @@ POWER = {
     "ready": "ready",
     "stop": "SIGTERM",
     "stopped": "stopped",
+    "pause": "SIGSTOP",
+    "resumed": "SIGCONT",
     "kill": "SIGKILL",
     "killed": "killed",
     "trouble": "trouble",

@@ -1,4 +1,4 @@
-"""`report.html`: one page that needs nothing else, not even a network. The verdict first, then why.
+"""`report.html`: one page that needs nothing else, not even a network. The verdict first, then what failed and why.
 
 Whatever a target said is text on this page and never markup; a policy in the page forbids every request and every
 script but its own few lines, without which it works as well.
@@ -12,8 +12,19 @@ from importlib.resources import files
 
 from holdfast.prove.report.lanes import lanes
 from holdfast.prove.report.markup import Markup, join, tag
-from holdfast.prove.report.run_record import Document, RunRecord, Step, counts, dicts, outcomes, seeds, text
+from holdfast.prove.report.run_record import (
+    Document,
+    RunRecord,
+    Step,
+    counts,
+    dicts,
+    left_out_by_reason,
+    outcomes,
+    seeds,
+    text,
+)
 from holdfast.prove.report.timeline import timeline
+from holdfast.prove.verdict import GROUNDS
 
 MEANINGS = {
     "proven": "Everything that was checked holds.",
@@ -30,12 +41,16 @@ def page(recorded: RunRecord) -> str:
     verdict = text(summary.get("verdict"))
     found = outcomes(summary)
     lane_of = lanes(recorded)
+    worst_first = sorted(found, key=_badness)
+    wrong = [outcome for outcome in worst_first if outcome.get("verdict") in WRONG]
+    rest = worst_first[len(wrong) :]
     body = join(
         _verdict(summary),
-        _overview(found, lane_of, summary),
-        _runs(dicts(summary.get("runs"))),
+        *(_proof(outcome, steps.get(text(outcome.get("name")), [])) for outcome in wrong),
         _layers(dicts(summary.get("layers")), steps.get("layers", [])),
-        *(_proof(outcome, steps.get(text(outcome.get("name")), [])) for outcome in sorted(found, key=_badness)),
+        _overview(worst_first, lane_of, summary),
+        _runs(dicts(summary.get("runs"))),
+        *(_proof(outcome, steps.get(text(outcome.get("name")), [])) for outcome in rest),
         _surroundings(summary, timeline(steps.get("", []), opened=False), recorded.unread),
         tag(
             "footer",
@@ -84,11 +99,13 @@ def _overview(found: Iterable[Document], lane_of: Mapping[str, Markup], summary:
             tag("span", text(outcome.get("reason")), class_="reason"),
             lane_of.get(text(outcome.get("name")), Markup("")),
             class_=_class(_kind(outcome)),
+            data_name=text(outcome.get("name")),
+            data_verdict=_kind(outcome),
         )
         for outcome in found
     ]
-    left_out = _dict(summary, "left_out")
-    note = join(*(tag("p", f"Left out: {name} ({text(reason)}).", class_="soft") for name, reason in left_out.items()))
+    left_out = left_out_by_reason(summary)
+    note = join(*(tag("p", f"Left out: {', '.join(names)} ({why}).", class_="soft") for why, names in left_out.items()))
     legend = tag("p", LEGEND, class_="soft") if lane_of else ""
     return tag("section", tag("h2", "Proofs"), legend, tag("ol", *rows, class_="overview"), note, id="proofs")
 
@@ -140,6 +157,8 @@ def _proof(outcome: Document, steps: list[Step]) -> Markup:
         timeline(steps, opened=outcome.get("verdict") in WRONG),
         id=name,
         class_=_class(_kind(outcome)),
+        data_name=name,
+        data_verdict=_kind(outcome),
     )
 
 
@@ -160,10 +179,9 @@ def _surroundings(summary: Document, steps: Markup, unread: int) -> Markup:
 
 def _grounds(found: Document) -> Markup:
     """What was expected, what came, what to do, and a command that shows it."""
-    told = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
     pieces = [
         join(tag("dt", label), tag("dd", tag("pre", text(found.get(key))) if key == "curl" else text(found.get(key))))
-        for key, label in told.items()
+        for key, label in GROUNDS.items()
         if found.get(key)
     ]
     return tag("dl", *pieces) if pieces else Markup("")

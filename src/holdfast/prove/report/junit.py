@@ -8,8 +8,7 @@ from xml.etree import ElementTree as Tree
 
 from holdfast.prove.report.markup import visible
 from holdfast.prove.report.run_record import Document, outcomes, text
-
-GROUNDS = ("expected", "got", "hint", "curl")
+from holdfast.prove.verdict import GROUNDS
 
 
 def junit(summary: Document) -> bytes:

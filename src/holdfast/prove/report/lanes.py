@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holdfast.prove.report.markup import Markup, tag
 from holdfast.prove.report.run_record import RunRecord, Step, moment, text
 
-POWER = frozenset({"stop", "kill"})
+POWER = frozenset({"stop", "kill", "pause"})
 CLOSE = 0.005
 """Steps that are nearer to each other than this part of the run are one bar."""
 

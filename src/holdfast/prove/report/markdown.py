@@ -7,7 +7,8 @@ import re
 from html import escape
 
 from holdfast.prove.report.markup import visible
-from holdfast.prove.report.run_record import Document, counts, dicts, outcomes, seeds, text
+from holdfast.prove.report.run_record import Document, counts, dicts, left_out_by_reason, outcomes, seeds, text
+from holdfast.prove.verdict import GROUNDS
 
 SIGNS = {"proven": "✅", "disproven": "❌", "inconclusive": "❓", "not reached": "⏭️"}
 MAX_CELL = 300
@@ -24,21 +25,27 @@ def markdown(summary: Document) -> str:
     lines = [
         f"## {_cell(text(summary.get('verdict')).upper())}: {_cell(name)}",
         "",
-        f"{_cell(counts(summary))}{took}; A2A {_cell(text(summary.get('wire')))}, --seed {_cell(seeds(summary))}.",
+        f"{_cell(counts(summary))}{took}{_spoken(summary)}.",
         "",
         "| proof | verdict | s | reason |",
         "|---|---|---:|---|",
-        *(_row(outcome) for outcome in found),
+        *(_row(outcome) for outcome in sorted(found, key=lambda outcome: outcome.get("verdict") != "disproven")),
     ]
-    left_out = summary.get("left_out")
-    for left, reason in left_out.items() if isinstance(left_out, dict) else ():
-        lines += ["", f"Left out: {_cell(left)} ({_cell(text(reason))})."]
+    for reason, names in left_out_by_reason(summary).items():
+        lines += ["", f"Left out: {_cell(', '.join(names))} ({_cell(reason)})."]
     for outcome in found:
         lines += _grounds(outcome)
     for layer in dicts(summary.get("layers")):
         if layer.get("state") != "ok":
             lines += _grounds({**layer, "name": f"layer {text(layer.get('name'))}: {text(layer.get('state'))}"})
     return "\n".join(lines) + "\n"
+
+
+def _spoken(summary: Document) -> str:
+    """The wire and the seed, of a run that has them."""
+    if "wire" not in summary:
+        return ""
+    return f"; A2A {_cell(text(summary.get('wire')))}, --seed {_cell(seeds(summary))}"
 
 
 def _row(outcome: Document) -> str:
@@ -51,9 +58,8 @@ def _row(outcome: Document) -> str:
 
 
 def _grounds(found: Document) -> list[str]:
-    told = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
     lines = []
-    for key, label in told.items():
+    for key, label in GROUNDS.items():
         if found.get(key):
             lines += [f"{label}:", "", *_block(text(found[key])), ""]
     return ["", f"### {_cell(text(found.get('name')))}", "", *lines] if lines else []

@@ -51,8 +51,8 @@ class RunRecord:
         return {proof: list(steps.values()) for proof, steps in found.items()}
 
 
-def read(folder: Path) -> RunRecord:
-    """What is in the folder; InvalidInput if no run came to its end there."""
+def read(folder: Path, most_events: int = MAX_EVENTS, most_bytes: int = MAX_BYTES) -> RunRecord:
+    """What is in the folder, of its events so many; InvalidInput if no run came to its end there."""
     try:
         summary = strict_json.parse((folder / "summary.json").read_bytes())
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def read(folder: Path) -> RunRecord:
         ) from None
     if not isinstance(summary, dict):
         raise InvalidInput(f"{folder / 'summary.json'} is not the summary of a run")
-    events, unread = _events(folder / "events.jsonl")
+    events, unread = _events(folder / "events.jsonl", most_events, most_bytes)
     return RunRecord(redact_value(summary), events, unread)
 
 
@@ -72,11 +72,20 @@ def outcomes(summary: Document) -> list[Document]:
 
 
 def counts(summary: Document) -> str:
-    """How many proofs have which verdict."""
+    """How many proofs have which verdict, and how many were left out."""
     verdicts = [text(proof.get("verdict")) for proof in dicts(summary.get("proofs"))]
-    return (
-        ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)) or "No proof was run"
-    )
+    told = [f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)] or ["No proof was run"]
+    left_out = sum(len(names) for names in left_out_by_reason(summary).values())
+    return ", ".join([*told, f"{left_out} left out"] if left_out else told)
+
+
+def left_out_by_reason(summary: Document) -> dict[str, list[str]]:
+    """The proofs that were left out, those with one reason together."""
+    left_out = summary.get("left_out")
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, reason in left_out.items() if isinstance(left_out, dict) else ():
+        found[text(reason)].append(name)
+    return found
 
 
 def seeds(summary: Document) -> str:
@@ -103,14 +112,14 @@ def moment(event: Event) -> float:
     return float(at) if isinstance(at, int | float) else 0.0
 
 
-def _events(path: Path) -> tuple[list[Event], int]:
+def _events(path: Path, most_events: int, most_bytes: int) -> tuple[list[Event], int]:
     """The events that are whole and not too many, and how many are not."""
     events: list[Event] = []
     unread = taken = 0
     with path.open("rb") if path.exists() else BytesIO() as lines:
         for line in lines:
             taken += len(line)
-            event = _event(line) if taken <= MAX_BYTES and len(events) < MAX_EVENTS else None
+            event = _event(line) if taken <= most_bytes and len(events) < most_events else None
             if event is None:
                 unread += 1
             else:

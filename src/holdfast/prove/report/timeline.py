@@ -26,11 +26,12 @@ MARKS = {
     "trouble": "✕",
     "kill": "✕",
     "stop": "■",
+    "pause": "‖",
     "start": "▶",
     "ready": "▶",
 }
 """What stands before a line; everything else has a dot."""
-LOUD = frozenset({"kill", "killed", "stop", "stopped", "start", "ready", "trouble", "fault"})
+LOUD = frozenset({"kill", "killed", "stop", "stopped", "pause", "resumed", "start", "ready", "trouble", "fault"})
 
 
 def timeline(steps: Sequence[Step], *, opened: bool) -> Markup:

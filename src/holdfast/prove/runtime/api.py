@@ -14,8 +14,8 @@ from holdfast.core.errors import InvalidInput
 from holdfast.prove import report
 from holdfast.prove.runtime.options import ProveArguments, RuntimeOptions
 from holdfast.prove.runtime.proof import Proof
-from holdfast.prove.runtime.run import Result
-from holdfast.prove.runtime.single_run import plan_of, run_once
+from holdfast.prove.runtime.runs.run import Result
+from holdfast.prove.runtime.runs.single_run import plan_of, run_once
 
 
 def prove(*only: str, **options: Unpack[ProveArguments]) -> Result:
@@ -36,11 +36,11 @@ async def prove_async(*only: str, **options: Unpack[ProveArguments]) -> Result:
         )
     arguments = {"only": ",".join(only) or None, **{name: _in_words(value) for name, value in options.items()}}
     asked = RuntimeOptions.of(only, options, arguments)
-    proofs = asked.selected()
+    selected = asked.selected()
     asked.check()
     evidence = asked.open_evidence("prove")
     target = asked.target_in(evidence.folder)
-    plan = plan_of(asked, proofs, asked.draw_seed())
+    plan = plan_of(asked, selected, asked.draw_seed())
     result, _ = await run_once(plan, target, asked, evidence, on_step=lambda *_: None)
     report.write(evidence.folder)
     running = asyncio.current_task()

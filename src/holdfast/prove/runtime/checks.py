@@ -1,9 +1,10 @@
 """The conditions that checkers are made of: each looks at one thing and finds it wrong, or returns None."""
 
 import re
+from dataclasses import replace
 
-from holdfast.prove.runtime.history import Power, StreamRecord, TaskLook, TurnRecord
-from holdfast.prove.verdict import Finding, disproven, inconclusive
+from holdfast.prove.runtime.history import History, Power, StreamRecord, TaskLook, TurnRecord
+from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 from holdfast.prove.wire.replies import TargetReply
 
 MARKERS = ("empty prompt", "no text content", "empty message")
@@ -12,6 +13,8 @@ ERROR = re.compile(
     r"\W*(?:traceback \(most recent call|(?:an )?(?:[\w.]*error|[\w.]*exception)\b|\w+ error:)", re.IGNORECASE
 )
 """How an answer begins that is the text of an error."""
+NO_ANSWER = "The turn came to no answer: see what the target's log says of it."
+NO_START = "The target does not start on what it left behind. See its newest log, and let it start on such data."
 
 
 def says(text: str, word: str) -> bool:
@@ -20,7 +23,8 @@ def says(text: str, word: str) -> bool:
 
 
 def answered(turn: TurnRecord, said: str = "") -> Finding | None:
-    """The turn has an answer that is not empty and not an error; `said` describes one that has no words."""
+    """The turn has an answer that is not empty and not an error; `said` describes one that has no words, which is what
+    its proof is about."""
     is_error = ERROR.match(turn.reply.text) is not None
     if turn.reply.answered and not is_error:
         return None
@@ -30,6 +34,7 @@ def answered(turn: TurnRecord, said: str = "") -> Finding | None:
         expected=f"an answer to {what}",
         got=turn.reply.describe(),
         curl=turn.curl,
+        remedy=None if said else NO_ANSWER,
     )
 
 
@@ -48,7 +53,7 @@ def no_marker(turn: TurnRecord, said: str) -> Finding | None:
 
 def recalls(seen: TurnRecord | TaskLook, fact: str, said: str = "") -> Finding | None:
     """The answer of a turn contains the fact; where it is looked up in a task, `said` is what it answers."""
-    if seen.reply.answered and says(seen.reply.text, fact):
+    if seen.reply.answered and says(seen.reply.readings, fact):
         return None
     question = seen.said if isinstance(seen, TurnRecord) else said
     return disproven(
@@ -62,7 +67,7 @@ def recalls(seen: TurnRecord | TaskLook, fact: str, said: str = "") -> Finding |
 
 def keeps_to_itself(turn: TurnRecord, secret: str) -> Finding | None:
     """The turn's answer does not contain what was told elsewhere."""
-    if not says(turn.reply.text, secret):
+    if not says(turn.reply.readings, secret):
         return None
     return disproven(
         f"{secret} was told in another context and is in the answer",
@@ -81,10 +86,33 @@ def came_back(start: Power) -> Finding | None:
         expected="a target that is ready again after the start",
         got=start.trouble,
         hint="see the newest target log in the evidence",
+        remedy=NO_START,
     )
 
 
-def ended(look: TaskLook) -> Finding | None:
+def stood_still(pause: Power) -> Finding | None:
+    """The target did nothing while it was paused; else the claim was not put to the test."""
+    if pause.action != "pause" or not pause.trouble:
+        return None
+    return inconclusive(
+        "the target did not stand still",
+        expected="a target that is silent after SIGSTOP",
+        got=pause.trouble,
+        hint="its server must be the command or a child of it; one that runs elsewhere cannot be paused from here",
+    )
+
+
+def always_back(history: History) -> Finding | None:
+    """The target was ready again after each stop and each kill."""
+    return next(filter(None, map(came_back, history.starts())), None)
+
+
+def proven_live(claim: str) -> Finding:
+    """What holds of a target that cannot be restarted."""
+    return proven(f"{claim} (it could not be restarted)")
+
+
+def ended(look: TaskLook, remedy: str | None = None) -> Finding | None:
     """The task that was looked at is known and nobody works on it any more: it has ended, or waits for its user."""
     if look.reply.error:
         return disproven(
@@ -92,6 +120,7 @@ def ended(look: TaskLook) -> Finding | None:
             expected="a task that has ended",
             got=look.reply.error,
             curl=look.curl,
+            remedy=remedy,
         )
     if not over(look.reply):
         return disproven(
@@ -99,6 +128,7 @@ def ended(look: TaskLook) -> Finding | None:
             expected=f"a task that ends within {look.within:g} s",
             got=look.reply.describe_task(),
             curl=look.curl,
+            remedy=remedy,
         )
     return None
 
@@ -121,15 +151,21 @@ def never_cut(streamed: StreamRecord) -> Finding:
     )
 
 
-def never_caught(accepted: TurnRecord, look: TaskLook | None) -> Finding:
-    """The turn was over before it was seen running, so the claim could not be put to the test."""
-    return inconclusive(
+def never_caught(accepted: TurnRecord, look: TaskLook | None, asked: float, *, done: bool = False) -> Finding:
+    """The turn was over before it was seen running, so the claim could not be put to the test.
+
+    A target that had answered, or `done` its work, by then is only fast; one that let us wait for most of the seconds
+    that it was `asked` to take is not, it has ignored that nobody waits.
+    """
+    finding = inconclusive(
         "no turn could be caught while it was running",
         expected=f"a task that is working while “{accepted.said}” is under way",
         got=look.reply.describe_task() if look else accepted.reply.describe(),
         curl=look.curl if look else accepted.curl,
         hint="the target must answer a send that does not wait with a task, and show it to get-task",
     )
+    fast = accepted.seconds < asked / 2
+    return replace(finding, absent=fast and (done or (look or accepted).reply.answered))
 
 
 def in_progress(reply: TargetReply) -> bool:

@@ -10,13 +10,16 @@ from random import Random
 FIRST = "BCDFGHJKLMNPQRSTVWXZ"
 LATER = "abcdefghjkmnpqrstuvwxyz"
 DIGITS = "23456789"
+ACCENTED = "áàâäãåçéèêëíïñóôöøúüýšžř"
+CYRILLIC = "бвгдежзиклмнопрстфцчшэюя"
+HAN = "日月山川田木水火金土花草鳥魚雨雪雲星空海"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What one proof tells its target. `cities` replace each other, in this order; `secret` is known to the peer only.
 
-    `code_word` is what a file has to say.
+    `code_word` is what a file has to say. `scripts` are words in letters that are not ASCII.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Facts:
     code_word: str
     file_name: str
     secret: str
+    scripts: tuple[str, str, str]
 
     @property
     def file_text(self) -> str:
@@ -45,6 +49,7 @@ CLASSIC = Facts(
     code_word="albatross",
     file_name="minutes.txt",
     secret="sassafras",
+    scripts=("smörgåsbord", "Волга", "向日葵"),
 )
 
 
@@ -62,6 +67,7 @@ def draw(seed: int, proof: str) -> Facts:
         code_word=_word(random).lower(),
         file_name=f"{_word(random).lower()}.txt",
         secret=_word(random).lower(),
+        scripts=(_of(random, ACCENTED), _of(random, CYRILLIC).capitalize(), _of(random, HAN)),
     )
 
 
@@ -69,3 +75,7 @@ def _word(random: Random) -> str:
     """A word such as Zq7kfa: pronounceable by nobody, found in no corpus."""
     tail = "".join(random.choice(LATER) for _ in range(3))
     return random.choice(FIRST) + random.choice(LATER) + random.choice(DIGITS) + tail
+
+
+def _of(random: Random, letters: str) -> str:
+    return "".join(random.choice(letters) for _ in range(6))

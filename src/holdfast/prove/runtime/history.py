@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.core import TaskState
+from holdfast.prove.runtime.peer import PeerQuestion
 from holdfast.prove.wire.replies import TargetReply
 
 
@@ -20,6 +21,7 @@ class TurnRecord:
     reply: TargetReply
     seconds: float
     curl: str
+    message_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,13 @@ class TaskLook:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The target was started, stopped or killed; `trouble` says what went wrong, if anything.
+    """The target was started, stopped, killed or paused; `trouble` says what went wrong, if anything.
 
     `at` is when that began, on the clock that a look's `at` is on.
     """
 
     step: str
-    action: Literal["start", "stop", "kill"]
+    action: Literal["start", "stop", "kill", "pause"]
     seconds: float
     trouble: str = ""
     at: float = 0.0
@@ -75,12 +77,16 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class FileLook:
-    """How often a line is in a file of the target's workspace; `count` is None where the file cannot be read."""
+    """How often a line is in a file of the target's workspace; `count` is None where the file cannot be read.
+
+    `at` is when that was seen, on the clock that a task's look is on.
+    """
 
     step: str
     path: str
     line: str
     count: int | None
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +110,10 @@ class UploadRecord:
 
 @dataclass(frozen=True, slots=True)
 class PeerQuestions:
-    """What the peer was asked so far, each question with the context that it came in."""
+    """What the peer was asked so far."""
 
     step: str
-    questions: tuple[tuple[str, str], ...]
+    questions: tuple[PeerQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +125,46 @@ class FetchedPage:
     status: int
     start_of_body: str
     document: dict[str, Any] | None
+    curl: str = ""
 
 
 Entry = TurnRecord | StreamRecord | TaskLook | Power | FileLook | FileSeed | UploadRecord | PeerQuestions | FetchedPage
 
 
 class History:
-    """One proof's entries, looked up by step. A step that was not taken has no entry."""
+    """One proof's entries, looked up by step. A step that was not taken has no entry.
+
+    Of a step that something cut short nothing can be said, not even that it was not taken: whoever looks it up gets a
+    LookupError.
+    """
 
     def __init__(self, *entries: Entry) -> None:
         self.entries: list[Entry] = list(entries)
+        self._cut: set[str] = set()
 
     def add(self, entry: Entry) -> None:
         """Record what just happened."""
         self.entries.append(entry)
+        self._cut.discard(entry.step)
+
+    def cut_short(self, step: str) -> None:
+        """Record that the step was begun, and that something came in its way."""
+        self._cut.add(step)
+
+    def without_failed_start(self) -> "History":
+        """The same, but for a first start that failed: that is no restart which the target did not survive."""
+        failed = [power for power in self.starts() if power.step == "start" and power.trouble]
+        kept = History(*(entry for entry in self.entries if entry not in failed))
+        kept._cut = set(self._cut)
+        return kept
 
     def took(self, step: str) -> bool:
         """Whether the step was taken at all."""
-        return any(entry.step == step for entry in self.entries)
+        return bool(self._of(step))
 
     def turn(self, step: str) -> TurnRecord:
         """The turn of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, TurnRecord) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, TurnRecord))
 
     def turns(self, start: str) -> list[TurnRecord]:
         """The turns of all steps whose names begin so, in order."""
@@ -148,11 +172,11 @@ class History:
 
     def streamed(self, step: str) -> StreamRecord:
         """The stream of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, StreamRecord) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, StreamRecord))
 
     def look(self, step: str) -> TaskLook | None:
         """The newest sight of a task in a step, if it was taken."""
-        looks = (entry for entry in reversed(self.entries) if isinstance(entry, TaskLook) and entry.step == step)
+        looks = (entry for entry in reversed(self._of(step)) if isinstance(entry, TaskLook))
         return next(looks, None)
 
     def last_look(self, step: str) -> TaskLook:
@@ -163,24 +187,45 @@ class History:
 
     def first_look(self, step: str) -> TaskLook:
         """The oldest sight of a task in a step."""
-        return next(entry for entry in self.entries if isinstance(entry, TaskLook) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, TaskLook))
 
     def power(self, step: str) -> Power:
         """The start, stop or kill of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, Power) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, Power))
+
+    def last_power(self) -> Power:
+        """What was done to the target last."""
+        return next(entry for entry in reversed(self.entries) if isinstance(entry, Power))
+
+    def starts(self) -> list[Power]:
+        """Every start of the target, in order."""
+        return [entry for entry in self.entries if isinstance(entry, Power) and entry.action == "start"]
 
     def file(self, step: str) -> FileLook:
         """What a step saw in the workspace."""
-        return next(entry for entry in self.entries if isinstance(entry, FileLook) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, FileLook))
+
+    def last_file(self, step: str) -> FileLook:
+        """What a step that looks again and again saw last in the workspace."""
+        return next(entry for entry in reversed(self._of(step)) if isinstance(entry, FileLook))
 
     def uploaded(self, step: str) -> UploadRecord:
         """The upload of a step."""
-        return next(entry for entry in self.entries if isinstance(entry, UploadRecord) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, UploadRecord))
 
     def asked(self, step: str) -> PeerQuestions:
         """What the peer had been asked by a step."""
-        return next(entry for entry in self.entries if isinstance(entry, PeerQuestions) and entry.step == step)
+        return next(entry for entry in self._of(step) if isinstance(entry, PeerQuestions))
+
+    def looks_at_peer(self, step: str) -> list[PeerQuestions]:
+        """Every look at the peer in a step, in order."""
+        return [entry for entry in self._of(step) if isinstance(entry, PeerQuestions)]
 
     def pages(self) -> list[FetchedPage]:
         """Every GET, in order."""
         return [entry for entry in self.entries if isinstance(entry, FetchedPage)]
+
+    def _of(self, step: str) -> list[Entry]:
+        if step in self._cut:
+            raise LookupError(f"the step {step!r} was cut short")
+        return [entry for entry in self.entries if entry.step == step]

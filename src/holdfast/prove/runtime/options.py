@@ -1,27 +1,33 @@
 """What the proof of a runtime can be asked for: one type for `holdfast prove` and for `holdfast.prove.prove`."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self, TypedDict
 
 from holdfast.core.errors import InvalidInput
-from holdfast.prove.options import ARTIFACTS, ProverOptions
+from holdfast.core.redact import HIDDEN
+from holdfast.prove.options import ARTIFACTS, ProverOptions, absolute
+from holdfast.prove.publication import NOTHING, Publication
 from holdfast.prove.runtime.own_proofs import with_own
 from holdfast.prove.runtime.proof import Proof
-from holdfast.prove.runtime.proofs import catalogue, select
-from holdfast.prove.runtime.stage import patience_of
+from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.selection import ALL, Selection, select
+from holdfast.prove.runtime.stage import LONG_TURNS, patience_of
 from holdfast.prove.targets import Choice, Target, check, choose
+from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials, credentials
 from holdfast.prove.wire.envelopes import WireVersion
 
-AS_THEY_ARE = ("seed", "timeout", "repeat", "keep_running", "quiet", "as_json", "as_ndjson")
+AS_THEY_ARE = ("seed", "timeout", "repeat", "turns", "keep_running", "quiet", "as_json", "as_ndjson")
+TOKEN, IMAGE = "HOLDFAST_PROVE_TOKEN", "TEMPLATE_IMAGE"
 
 
 class ProveArguments(TypedDict, total=False):
     """What a program can ask for, with the names and the meaning of the command line's options.
 
     `target` is a name such as `broken:memory-only`, or an object that fulfils `Target`. `proofs` are more proofs: files
-    that have some, or proofs themselves.
+    that have some, or proofs themselves. `profile` and `skip` are names, and `headers` go with every request.
     """
 
     target: str | Target
@@ -32,7 +38,13 @@ class ProveArguments(TypedDict, total=False):
     workspace: Path | str
     restart_command: str
     probe_command: str
+    next_command: str
     proofs: Sequence[Proof | Path | str]
+    profile: str | Sequence[str]
+    skip: str | Sequence[str]
+    turns: int
+    token: str
+    headers: Mapping[str, str]
     seed: int
     wire: Literal["0.3", "1.0"]
     timeout: float
@@ -46,10 +58,15 @@ class RuntimeOptions(ProverOptions):
     choice: Choice = field(default_factory=Choice)
     target: Target | None = None
     proofs: tuple[Proof | Path, ...] = ()
-    wire: WireVersion = WireVersion.V1_0
+    profiles: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    turns: int = LONG_TURNS
+    credentials: Credentials = NO_CREDENTIALS
+    wire: WireVersion | None = None
     timeout: float = 30.0
     repeat: int = 1
     junit: Path | None = None
+    publication: Publication = NOTHING
     keep_running: bool = False
     quiet: bool = False
     as_ndjson: bool = False
@@ -57,9 +74,9 @@ class RuntimeOptions(ProverOptions):
     @classmethod
     def of(cls, only: Sequence[str], given: Mapping[str, Any], arguments: Mapping[str, Any]) -> Self:
         """The options in what was given by name; what is missing, or None, is as usual."""
-        named = given.get("target")
+        named, headers = given.get("target"), given.get("headers") or {}
         is_name = isinstance(named, str)
-        workspace, junit = given.get("workspace"), given.get("junit")
+        workspace, junit, wire = given.get("workspace"), given.get("junit"), given.get("wire")
         return cls(
             only=tuple(only),
             choice=Choice(
@@ -68,32 +85,60 @@ class RuntimeOptions(ProverOptions):
                 name=named if is_name else None,
                 port=given.get("port"),
                 store=given.get("store"),
-                workspace=None if workspace is None else Path(workspace).resolve(),
+                workspace=None if workspace is None else absolute(workspace, "--workspace"),
                 restart_command=given.get("restart_command"),
                 probe_command=given.get("probe_command"),
+                next_command=given.get("next_command"),
+                image=os.environ.get(IMAGE) or None,
             ),
             target=None if is_name else named,
             proofs=tuple(each if isinstance(each, Proof) else Path(each) for each in given.get("proofs") or ()),
-            wire=WireVersion(given.get("wire") or WireVersion.V1_0),
-            artifacts=Path(given.get("artifacts") or ARTIFACTS).resolve(),
-            junit=None if junit is None else Path(junit).resolve(),
-            arguments=arguments,
+            profiles=_names(given.get("profile")),
+            skip=_names(given.get("skip")),
+            credentials=credentials(
+                given.get("token") or os.environ.get(TOKEN) or None,
+                [*(given.get("header") or ()), *(f"{name}: {value}" for name, value in headers.items())],
+            ),
+            wire=WireVersion(wire) if wire else None,
+            artifacts=absolute(given.get("artifacts") or ARTIFACTS, "--artifacts"),
+            junit=None if junit is None else absolute(junit, "--junit"),
+            publication=Publication.of(given),
+            arguments=_shown(arguments),
             **{name: given[name] for name in AS_THEY_ARE if given.get(name) is not None},
         )
 
-    def selected(self) -> list[Proof]:
-        """The proofs that are asked for and what they need; InvalidInput if one is not known."""
-        return select(with_own(catalogue(), self.proofs), self.only)
+    @property
+    def foreign(self) -> bool:
+        """Whether the target is somebody's own: of such a one only continuity is expected unless more is asked for."""
+        return self.target is not None or self.choice.url is not None or self.choice.command is not None
+
+    def selected(self) -> Selection:
+        """The proofs that are asked for and what they need; InvalidInput if one is not known.
+
+        Proofs of your own are tried whatever their profile: whoever gives them wants them.
+        """
+        if self.only and self.profiles:
+            raise InvalidInput("--only and --profile exclude each other", hint="--only names proofs one by one")
+        ours = catalogue()
+        proofs = with_own(ours, self.proofs)
+        profiles = self.profiles or (("continuity",) if self.foreign else (ALL,))
+        return select(proofs, self.only, profiles=profiles, skip=self.skip, always=proofs.keys() - ours.keys())
+
+    def hide(self, value: Any) -> Any:
+        """The value, however nested, without the credentials."""
+        return self.credentials.mask(value)
 
     def check(self) -> None:
         """InvalidInput if options contradict each other or name what is not there."""
-        if self.target is not None and self.choice != Choice():
+        if self.target is not None and self.choice != Choice(image=self.choice.image):
             raise InvalidInput("a target that is an object takes no options of other targets", hint="leave them out")
         check(self.choice)
         if self.as_json and self.as_ndjson:
             raise InvalidInput("--json and --ndjson exclude each other", hint="--ndjson ends with the summary")
         if self.keep_running and self.repeat > 1:
             raise InvalidInput("--keep-running is for a single run", hint="leave out --repeat")
+        if self.turns < 2:
+            raise InvalidInput("--turns is at least 2", hint="for example --turns 20")
         patience_of(self.timeout)
         if self.junit is not None:
             try:
@@ -105,4 +150,20 @@ class RuntimeOptions(ProverOptions):
 
     def target_in(self, folder: Path) -> Target:
         """The target, whose data and logs go into the folder."""
-        return self.target or choose(self.choice, folder, self.timeout)
+        return self.target or choose(self.choice, folder, self.timeout, self.credentials)
+
+
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names that were given as a list, with commas, or both; each once."""
+    words = [given] if isinstance(given, str) else given or ()
+    return tuple(dict.fromkeys(name.strip() for word in words for name in word.split(",") if name.strip()))
+
+
+def _shown(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as they were written, without the values of headers."""
+    shown = dict(arguments)
+    if shown.get("header"):
+        shown["header"] = [f"{given.partition(':')[0]}: {HIDDEN}" for given in shown["header"]]
+    if shown.get("headers"):
+        shown["headers"] = dict.fromkeys(shown["headers"], HIDDEN)
+    return shown

@@ -10,12 +10,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import get_args
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove.runtime.prerequisites import PREREQUISITES
-from holdfast.prove.runtime.proof import Proof
+from holdfast.prove.runtime.proof import Profile, Proof
 
 GROUP = "holdfast.proofs"
+PROFILES: tuple[str, ...] = get_args(Profile)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 HINT = "it must define PROOF = Proof(…), or PROOFS, a list of them"
 
@@ -38,6 +40,21 @@ def with_own(ours: Mapping[str, Proof], own: Iterable[Proof | Path] = ()) -> dic
             )
         if (proof.power is None) != (proof.after is None):
             raise InvalidInput(f"{proof.name} of {source} has only one of `power` and `after`", hint="it takes both")
+        if proof.profile not in PROFILES:
+            raise InvalidInput(
+                f"{proof.name} of {source} has the profile {proof.profile!r}, which is not there",
+                hint=f"one of {', '.join(PROFILES)}",
+            )
+        if proof.power is None and (proof.alone or proof.cut or proof.times != 1):
+            raise InvalidInput(
+                f"{proof.name} of {source} has `alone`, `times` or `cut` without a `power`",
+                hint="they say how the target is restarted: give it a `power` and `after`, or leave them out",
+            )
+        if proof.after_kill is not None and proof.power != "stop":
+            raise InvalidInput(
+                f"{proof.name} of {source} has `after_kill` without being stopped first",
+                hint='it takes power="stop" and `after`; with power="kill", `after` comes after the kill',
+            )
         if late := [need for need in proof.needs if need in proofs and not proofs[need].known_before(proof)]:
             raise InvalidInput(
                 f"{proof.name} of {source} needs {', '.join(late)}, which is known only after it has begun",

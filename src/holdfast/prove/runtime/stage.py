@@ -2,10 +2,9 @@
 
 import asyncio
 import math
-import shlex
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 
 from holdfast.core.errors import InvalidInput
@@ -34,6 +33,8 @@ from holdfast.prove.wire.task_stream import TaskStream
 
 LOOK_EVERY_SECONDS = 0.05
 RECOVERY_SECONDS = 15.0
+LONG_TURNS = 200
+"""As many turns has a long conversation unless somebody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class Patience:
 
     answer: float
     recovery: float
+    pause: float = 5.0
+    """Longer than the leases by which servers hold their work, as far as we know; ours are for 4 seconds."""
+    look: float = 5.0
+    """An answer while the layers are looked at, beside twice what the target usually takes."""
 
 
 def patience_of(timeout: float) -> Patience:
@@ -52,7 +57,7 @@ def patience_of(timeout: float) -> Patience:
 
 
 class Stage:
-    """The hands of one proof."""
+    """The hands of one proof; `turns` is how many a long conversation has."""
 
     def __init__(
         self,
@@ -66,8 +71,10 @@ class Stage:
         new_hex: Callable[[], str],
         on_step: Callable[[str, str], None],
         peer: Peer | None = None,
+        turns: int = LONG_TURNS,
     ) -> None:
         self.facts = facts
+        self.turns = turns
         self.bounds = bounds
         self.history = History()
         self._proof = proof
@@ -116,7 +123,8 @@ class Stage:
             if within is None:
                 raise
             reply = TargetReply(error=silence.message)
-        turn = TurnRecord(step, context_id or "", text, reply, time.monotonic() - began, self._wire.curl(body, version))
+        seconds, curl = time.monotonic() - began, self._wire.curl(body, version)
+        turn = TurnRecord(step, context_id or "", text, reply, seconds, curl, message.message_id)
         self.history.add(turn)
         return turn
 
@@ -147,12 +155,13 @@ class Stage:
         Silence is a failed reply: a task that cannot be looked up is as good as lost.
         """
         deadline = time.monotonic() + within
-        while True:
-            body = envelopes.get_task(self._wire.version, request_id=self.new_message_id(), task_id=task_id)
-            look = await self._look(step, task_id, body, max(1.0, deadline - time.monotonic()), within)
-            if until(look.reply) or time.monotonic() >= deadline:
-                return look
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        with self._noting_a_cut(step):
+            while True:
+                body = envelopes.get_task(self._wire.version, request_id=self.new_message_id(), task_id=task_id)
+                look = await self._look(step, task_id, body, max(1.0, deadline - time.monotonic()), within)
+                if until(look.reply) or time.monotonic() >= deadline:
+                    return look
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def cancel(self, step: str, task_id: str) -> TaskLook:
         """Ask for a task to be canceled; silence is a failed reply."""
@@ -171,8 +180,8 @@ class Stage:
         files = (_json_object(answer.body) or {}).get("files") if answer.status < 300 else None
         uri = _first_uri(files)
         refused = uri is None and (files is not None or answer.status >= 500)
-        error = f"HTTP {answer.status}: {answer.body[:200].decode(errors='replace')}" if refused else ""
-        curl = f"curl -sS -F {shlex.quote(f'files=@{file.name};type={file.media_type}')} {shlex.quote(url)}"
+        error = f"HTTP {answer.status}: {_beginning(answer)}" if refused else ""
+        curl = self._wire.curl_to(UPLOADS_PATH, "-sS", "-F", f"files=@{file.name};type={file.media_type}")
         uploaded = UploadRecord(step, file.name, uri, error, curl)
         self.history.add(uploaded)
         return uploaded
@@ -182,8 +191,8 @@ class Stage:
         url = redact(self._wire.base_url) + path
         self.begin(step, "request", method="GET", url=url)
         answer = await self._answer(step, self._wire.get(path, self.bounds.answer))
-        start = answer.body[:200].decode(errors="replace")
-        page = FetchedPage(step, url, answer.status, start, _json_object(answer.body))
+        curl = self._wire.curl_to(path, "-sSi")
+        page = FetchedPage(step, url, answer.status, _beginning(answer), _json_object(answer.body), curl)
         self.history.add(page)
         return page
 
@@ -191,7 +200,7 @@ class Stage:
         """From now on, talk to the address that the agent card names."""
         if page.document is not None:
             self._wire.follow_card(page.document)
-            self.note(page.step, "endpoint", url=redact(self._wire.endpoint))
+            self.note(page.step, "endpoint", url=redact(self._wire.endpoint), wire=self._wire.version.value)
 
     def seed_file(self, step: str, file: str, content: str) -> FileSeed:
         """Put a file into the target's workspace; it is taken out again when the proof is over."""
@@ -204,9 +213,39 @@ class Stage:
         """Look for a line in a file of the target's workspace."""
         path, count = self._workspace.count(file, line)
         self.begin(step, "file", path=path, line=line, count=count)
-        seen = FileLook(step, path, line, count)
+        seen = FileLook(step, path, line, count, time.monotonic())
         self.history.add(seen)
         return seen
+
+    async def await_line(self, step: str, file: str, line: str, within: float) -> FileLook:
+        """Look for a line in a file of the target's workspace until it is there or the time is up; the last look."""
+        deadline = time.monotonic() + within
+        with self._noting_a_cut(step):
+            while True:
+                seen = self.count_line(step, file, line)
+                if seen.count or time.monotonic() >= deadline:
+                    return seen
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    @property
+    def sees_files(self) -> bool:
+        """Whether the target's workspace can be seen."""
+        return self._workspace.seen
+
+    async def await_question(self, step: str, word: str, within: float) -> PeerQuestions:
+        """Look at what the peer was asked until a question has the word in it or the time is up; the last look."""
+        deadline = time.monotonic() + within
+        with self._noting_a_cut(step):
+            while True:
+                asked = self.look_at_peer(step)
+                if any(word in each.text for each in asked.questions) or time.monotonic() >= deadline:
+                    return asked
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    @property
+    def has_peer(self) -> bool:
+        """Whether there is a peer, and the target was told of it."""
+        return self._peer is not None
 
     @property
     def peer_url(self) -> str:
@@ -217,7 +256,10 @@ class Stage:
     def look_at_peer(self, step: str) -> PeerQuestions:
         """See what the peer was asked so far."""
         asked = PeerQuestions(step, tuple(self._peer.questions) if self._peer else ())
-        self.begin(step, "peer", questions=[{"context": context, "text": text} for context, text in asked.questions])
+        shown = [
+            {"context": each.context_id, "text": each.text, "message": each.message_id} for each in asked.questions
+        ]
+        self.begin(step, "peer", questions=shown)
         self.history.add(asked)
         return asked
 
@@ -247,6 +289,12 @@ class Stage:
         self, step: str, body: bytes, context_id: str, said: str, cut_after: int | None, within: float | None
     ) -> StreamRecord:
         """Read a stream to its end, or cut it; one that is late is a fault, or an error if `within` is given."""
+        with self._noting_a_cut(step):
+            return await self._read(step, body, context_id, said, cut_after, within)
+
+    async def _read(
+        self, step: str, body: bytes, context_id: str, said: str, cut_after: int | None, within: float | None
+    ) -> StreamRecord:
         url = redact(self._wire.endpoint)
         self.begin(step, "request", url=url, stream=True, body=body_for_events(body))
         began, heard, how = time.monotonic(), TaskStream(), "ended"
@@ -296,13 +344,27 @@ class Stage:
         """The answer to a request that is under way, once it or the fault is in the evidence."""
         began = time.monotonic()
         try:
-            answer = await coming
+            with self._noting_a_cut(step):
+                answer = await coming
         except TransportFault as fault:
             self.note(step, "fault", code=fault.code, message=fault.message)
             raise
         seconds = round(time.monotonic() - began, 4)
         self.note(step, "answer", status=answer.status, seconds=seconds, body=body_for_events(answer.body))
         return answer
+
+    @contextmanager
+    def _noting_a_cut(self, step: str) -> Iterator[None]:
+        """Whatever comes in the way of the step, the history knows that it is not whole."""
+        try:
+            yield
+        except BaseException:
+            self.history.cut_short(step)
+            raise
+
+
+def _beginning(answer: HttpAnswer) -> str:
+    return replies.shorten(answer.body.decode(errors="replace"))
 
 
 def _json_object(body: bytes) -> dict[str, object] | None:

@@ -9,9 +9,11 @@ from typing import Any
 from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
-from holdfast.prove.runtime.run import Outcome, Result
-from holdfast.prove.targets import Target
-from holdfast.prove.verdict import VERDICTS
+from holdfast.prove.runtime.runs.run import Outcome, Result
+from holdfast.prove.targets import Target, UpgradableTarget
+from holdfast.prove.verdict import VERDICTS, Verdict
+
+PAGE = "docs/proofs.md"
 
 
 def summarize(
@@ -37,6 +39,7 @@ def summarize(
             "name": target.name,
             "command": target.command_line,
             "endpoint": endpoint,
+            "upgraded": _upgraded(target),
         },
         "started_at": to_iso(started_at),
         "seconds": round(seconds, 3),
@@ -69,8 +72,27 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "got": finding.got,
         "curl": finding.curl,
         "hint": finding.hint,
+        **_remedy(outcome),
         "seconds": round(outcome.seconds, 3),
     }
+
+
+def _upgraded(target: Target) -> bool:
+    """Whether the version that ran last is the next one: the data is its own now."""
+    return (
+        isinstance(target, UpgradableTarget)
+        and bool(target.next_command)
+        and target.command_line == target.next_command
+    )
+
+
+def _remedy(outcome: Outcome) -> dict[str, str]:
+    """What to do about a disproof, and where that is shown."""
+    if outcome.finding.remedy is not None:
+        return {"remedy": outcome.finding.remedy, "see": ""}
+    if outcome.finding.verdict is not Verdict.DISPROVEN or not outcome.proof.remedy:
+        return {"remedy": "", "see": ""}
+    return {"remedy": outcome.proof.remedy, "see": f"{PAGE}#{outcome.proof.name}" if outcome.proof.shown_in else ""}
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,11 @@ class Workspace:
         self._folder = folder
         self._put: list[Path] = []
 
+    @property
+    def seen(self) -> bool:
+        """Whether there is a folder to look at."""
+        return self._folder is not None
+
     def seed(self, file: str, content: str) -> str:
         """Put a file there; its whole path."""
         assert self._folder is not None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.prove.store.adapter import Refused, StoreAdapter, faults_of
-from holdfast.prove.store.loading import load
+from holdfast.prove.store.adapter_factory import load
 
 SPIN_SECONDS = 0.001
 

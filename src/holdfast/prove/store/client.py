@@ -18,6 +18,8 @@ from holdfast.prove import leash
 LONGEST_LINE = 2**28
 GRACE_SECONDS = 5.0
 
+start_process = asyncio.create_subprocess_exec
+
 
 class ClientFault(HoldfastError):
     """A client could not be started or ended by itself: nothing can be said of the store."""
@@ -74,7 +76,7 @@ class StoreClient:
         command = [sys.executable, "-m", "holdfast.prove.store.child", adapter, str(folder)]
         try:
             with log.open("ab") as output:
-                process = await asyncio.create_subprocess_exec(
+                process = await start_process(
                     *(sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *command),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
@@ -94,7 +96,7 @@ class StoreClient:
             if "error" in hello:
                 raise ClientFault(f"the adapter cannot be used: {hello['error']}", hint=f"see {log}")
         except BaseException:
-            client.abandon()
+            await client.end()
             raise
         client.subject = Subject(hello["subject"], frozenset(hello["offers"]))
         return client
@@ -154,6 +156,16 @@ class StoreClient:
         """SIGKILL, at once."""
         self.abandon()
         await self._process.wait()
+
+    async def end(self) -> None:
+        """Kill it, drop what it still had to say, and see its pipes closed."""
+        await self.kill()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        with suppress(ConnectionError):
+            await self._process.stdin.wait_closed()
+        await self._process.stdout.read()
 
     def abandon(self) -> None:
         """Let go of the leash, which kills the process and all that it ever started."""

@@ -8,11 +8,13 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import pretty
 from holdfast.prove.interrupt import cancel_on_signals
 from holdfast.prove.options import ProverOptions
+from holdfast.prove.publication import NOTHING, Publication
 from holdfast.prove.store import summary as summaries
+from holdfast.prove.store.adapter_factory import split
 from holdfast.prove.store.clauses import contract, select
-from holdfast.prove.store.loading import split
 from holdfast.prove.store.run import ContractPlan, ContractResult, meet, perform
-from holdfast.prove.store.stage import Amounts
+from holdfast.prove.store.stage import Workload
+from holdfast.prove.verdict import not_green
 from holdfast.terminal.progress import ProgressLine
 from holdfast.terminal.text import escaped
 
@@ -22,7 +24,8 @@ class StoreOptions(ProverOptions):
     """The store to put under the contract, by its adapter, and how much of everything."""
 
     adapter: str
-    bounds: Amounts = field(default_factory=Amounts)
+    bounds: Workload = field(default_factory=Workload)
+    publication: Publication = NOTHING
 
 
 def prove_store(options: StoreOptions) -> int:
@@ -51,6 +54,9 @@ def prove_store(options: StoreOptions) -> int:
 
     try:
         result = asyncio.run(run())
+    except BaseException:
+        evidence.close()
+        raise
     finally:
         progress.clear()
     seconds = evidence.elapsed
@@ -67,4 +73,5 @@ def prove_store(options: StoreOptions) -> int:
         sys.stdout.write(pretty(summary).decode())
     else:
         summaries.show(result, evidence.folder, seconds, sys.stdout)
-    return int(result.exit_code)
+    code = int(result.exit_code)
+    return code if options.publication.publish(summary, evidence.folder) else not_green(code)

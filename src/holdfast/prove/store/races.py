@@ -13,7 +13,7 @@ WIDTHS = (2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RaceRound:
     """One race: the names of those who were told that they won, and what the others were told."""
 
     entrants: int
@@ -31,7 +31,7 @@ class Races:
 
     late: str
     late_error: str
-    rounds: list[Round]
+    rounds: list[RaceRound]
     found: list[str]
 
 
@@ -122,8 +122,8 @@ def one_winner(races: Races) -> Finding:
     )
 
 
-def _round(entrants: int, answers: dict[str, Any]) -> Round:
-    return Round(
+def _round(entrants: int, answers: dict[str, Any]) -> RaceRound:
+    return RaceRound(
         entrants,
         winners=[name for name, answer in answers.items() if answer.accepted],
         refused=[answer.refused for answer in answers.values() if answer.refused],

@@ -15,7 +15,7 @@ from holdfast.prove.interrupt import INTERRUPTED
 from holdfast.prove.store.adapter import OFFERS
 from holdfast.prove.store.clause import Clause
 from holdfast.prove.store.client import StoreClient, StoreTrouble, Subject
-from holdfast.prove.store.stage import Amounts, StoreStage
+from holdfast.prove.store.stage import StoreStage, Workload
 from holdfast.prove.verdict import (
     Exit,
     Finding,
@@ -52,7 +52,7 @@ class ContractPlan:
     clauses: Sequence[Clause]
     asked_for: frozenset[str]
     seed: int
-    bounds: Amounts
+    bounds: Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ async def meet(adapter: str, evidence: Evidence) -> Subject:
     log = evidence.folder / "clients-meet.log"
     try:
         client = await StoreClient.start(adapter, folder, log)
-        await client.kill()
+        await client.end()
     finally:
         redact_file(log)
     shutil.rmtree(folder)

@@ -16,7 +16,7 @@ LEAD_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class Workload:
     """How much is done: kills and rounds of each race, the length of the long session, seconds for one clause."""
 
     cycles: int = 20
@@ -33,7 +33,7 @@ class StoreStage:
         adapter: str,
         folder: Path,
         offers: frozenset[str],
-        bounds: Amounts,
+        bounds: Workload,
         chance: Random,
         evidence: Evidence,
         on_step: Callable[[str, str], None],
@@ -83,6 +83,6 @@ class StoreStage:
         for client in clients:
             client.abandon()
         for client in clients:
-            await client.kill()
+            await client.end()
         if self._log.exists():
             redact_file(self._log)

@@ -8,20 +8,31 @@ from pathlib import Path
 
 from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.bundled import bundled
-from holdfast.prove.targets.choice import Choice, check
+from holdfast.prove.targets.choice import BUNDLED_FILE, Choice, check
 from holdfast.prove.targets.command import command
 from holdfast.prove.targets.process import HOST, Launch, ProcessTarget, free_port
-from holdfast.prove.targets.target import ProbeFailed, Target, TargetNotReady
+from holdfast.prove.targets.target import PausableTarget, ProbeFailed, Target, TargetNotReady, UpgradableTarget
 from holdfast.prove.targets.url import UrlTarget
+from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
-__all__ = ["Choice", "NotReady", "ProbeFailed", "Target", "TargetNotReady", "check", "choose"]
+__all__ = [
+    "Choice",
+    "NotReady",
+    "PausableTarget",
+    "ProbeFailed",
+    "Target",
+    "TargetNotReady",
+    "UpgradableTarget",
+    "check",
+    "choose",
+]
 
 NotReady = TargetNotReady
 """The name that programs with targets of their own know."""
 
 
-def choose(choice: Choice, folder: Path, start_seconds: float) -> Target:
-    """The target of a checked choice; its data and logs go into the folder."""
+def choose(choice: Choice, folder: Path, start_seconds: float, credentials: Credentials = NO_CREDENTIALS) -> Target:
+    """The target of a checked choice, which wants these credentials; its data and logs go into the folder."""
     if choice.url is not None:
         return UrlTarget(
             choice.url,
@@ -30,15 +41,25 @@ def choose(choice: Choice, folder: Path, start_seconds: float) -> Target:
             start_seconds=start_seconds,
             restart_command=choice.restart_command,
             probe_command=choice.probe_command,
+            credentials=credentials,
         )
-    return ProcessTarget(_launch(choice, folder / "data"), folder, start_seconds)
+    return ProcessTarget(_launch(choice, folder / "data"), folder, start_seconds, credentials=credentials)
 
 
 def _launch(choice: Choice, data: Path) -> Launch:
     port, peer_url = choice.port or free_port(), f"http://{HOST}:{free_port()}/a2a"
     data.mkdir()
     if choice.command is not None:
-        return command(choice.command, data, port, choice.workspace, choice.probe_command, peer_url=peer_url)
+        return command(
+            choice.command,
+            data,
+            port,
+            choice.workspace,
+            choice.probe_command,
+            peer_url=peer_url,
+            next_line=choice.next_command,
+        )
     if choice.name is not None and choice.name.startswith("broken:"):
         return broken(choice.name.removeprefix("broken:"), data, port, peer_url=peer_url)
-    return bundled(data, port, choice.store, peer_url=peer_url)
+    files = choice.name == BUNDLED_FILE
+    return bundled(data, port, choice.store, files=files, peer_url=peer_url, next_line=choice.next_command)

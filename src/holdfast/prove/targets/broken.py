@@ -13,14 +13,15 @@ from holdfast.prove.targets.target import ProbeFailed
 
 def broken(kind: str, data: Path, port: int, *, peer_url: str | None = None) -> Launch:
     """A process that runs one kind of broken runtime."""
-    module = "holdfast.prove.broken"
+    command = (sys.executable, "-P", "-m", "holdfast.prove.broken", kind, "--port", str(port), "--data", str(data))
     return Launch(
         name=f"broken:{kind}",
-        command=(sys.executable, "-m", module, kind, "--port", str(port), "--data", str(data)),
+        command=command,
         port=port,
         ready_paths=("/readyz",),
         workspace=data / "workspace",
         peer_url=peer_url,
+        next_command=(*command, "--next"),
         probe=Probe(partial(look, data / "log.jsonl"), shlex.join(("cat", str(data / "log.jsonl")))),
     )
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -30,14 +31,15 @@ def command(
     probe_command: str | None = None,
     *,
     peer_url: str | None = None,
+    next_line: str | None = None,
 ) -> Launch:
     """The command, run without a shell; ready when its agent card answers.
 
     `{port}`, `{data}` and `{peer}`, the URL of an agent that it may ask, are filled in; the port is in the environment
-    as PORT too.
+    as PORT too. `next_line` starts the next version, with the same filled in.
     """
     filling = {"{port}": str(port), "{data}": str(data), "{peer}": peer_url or ""}
-    filled = tuple(_fill(word, filling) for word in split(line))
+    filled = fill(split(line), filling)
     return Launch(
         name=f"command {shlex.join(filled)}",
         command=filled,
@@ -47,10 +49,16 @@ def command(
         environment={**os.environ, "PORT": str(port)},
         peer_url=peer_url if "{peer}" in line else None,
         probe=Probe(partial(ask, probe_command), probe_command) if probe_command else None,
+        next_command=fill(split(next_line, "--next-command"), filling) if next_line else (),
     )
 
 
-def _fill(word: str, filling: dict[str, str]) -> str:
+def fill(words: Iterable[str], filling: Mapping[str, str]) -> tuple[str, ...]:
+    """The words with each place in them filled in."""
+    return tuple(_fill(word, filling) for word in words)
+
+
+def _fill(word: str, filling: Mapping[str, str]) -> str:
     for place, value in filling.items():
         word = word.replace(place, value)
     return word

@@ -12,12 +12,12 @@ from holdfast.prove.targets.tool import CommandFailed, run_on_leash
 PROBE_SECONDS = 10.0
 
 
-async def ask(line: str, context_id: str) -> dict[str, Any]:
+async def ask(line: str, context_id: str, within: float = PROBE_SECONDS) -> dict[str, Any]:
     """The JSON object that the command prints; `{context}` in it is filled in."""
     words = [word.replace("{context}", context_id) for word in shlex.split(line)]
     with TemporaryDirectory() as folder:
         try:
-            printed = await run_on_leash(words, Path(folder), within=PROBE_SECONDS)
+            printed = await run_on_leash(words, Path(folder), within=within)
         except CommandFailed as error:
             raise ProbeFailed(f"--probe-command {error.message}", hint=error.hint) from error
         try:

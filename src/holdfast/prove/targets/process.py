@@ -14,21 +14,23 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.core.redact import redact
 from holdfast.prove import leash
 from holdfast.prove.targets.listeners import stranger_on
-from holdfast.prove.targets.target import TargetNotReady
-from holdfast.prove.wire.client import TransportFault, Wire
-from holdfast.prove.wire.envelopes import WireVersion
+from holdfast.prove.targets.target import PortOccupied, TargetNotReady
+from holdfast.prove.wire.client import AccessRefused, TransportFault, Wire
+from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 10.0
 SILENCE_SECONDS = 3.0
 LOOK_EVERY_SECONDS = 0.01
+
+start_process = subprocess.Popen
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Launch:
     """How to start a process and how to see that it is ready: one of `ready_paths` answers 200.
 
     It starts in `folder` (None: where we are) with exactly the environment given, and may ask the agent at
-    `peer_url`. `probe` looks into its store, where there is a way to.
+    `peer_url`. `probe` looks into its store, where there is a way to. `next_command` starts its next version, if there
+    is one.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Launch:
     folder: Path | None = None
     peer_url: str | None = None
     probe: Probe | None = None
+    next_command: tuple[str, ...] = ()
 
 
 class ProcessTarget:
@@ -65,12 +69,18 @@ class ProcessTarget:
     restarted_by = ""
 
     def __init__(
-        self, launch: Launch, log_folder: Path, start_seconds: float, grace_seconds: float = GRACE_SECONDS
+        self,
+        launch: Launch,
+        log_folder: Path,
+        start_seconds: float,
+        grace_seconds: float = GRACE_SECONDS,
+        credentials: Credentials = NO_CREDENTIALS,
     ) -> None:
         self._launch = launch
         self._log_folder = log_folder
         self._start_seconds = start_seconds
         self._grace_seconds = grace_seconds
+        self._credentials = credentials
         self._logs: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._leash: socket.socket | None = None
@@ -81,6 +91,7 @@ class ProcessTarget:
         self.peer_url = launch.peer_url
         self.probe_line = launch.probe.line if launch.probe else ""
         self.command_line = shlex.join(launch.command)
+        self.next_command = shlex.join(launch.next_command)
 
     @property
     def running(self) -> bool:
@@ -99,7 +110,7 @@ class ProcessTarget:
     async def start(self) -> None:
         """Start the process and wait until it is ready; if it is not, it is killed and NotReady says why."""
         if port_answers(self._launch.port):
-            raise TargetNotReady(
+            raise PortOccupied(
                 f"port {self._launch.port} is taken by another process",
                 hint="stop that process, or name another port with --port",
             )
@@ -138,6 +149,19 @@ class ProcessTarget:
         self.abandon()
         await self._fall_silent()
 
+    def pause(self) -> None:
+        """SIGSTOP to all of it; the leash stays awake."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT to all of it."""
+        self._signal(signal.SIGCONT)
+
+    def upgrade(self) -> None:
+        """From now on, a start is one of the next version."""
+        self._launch = replace(self._launch, command=self._launch.next_command)
+        self.command_line = self.next_command
+
     def abandon(self) -> None:
         """Let go of the leash, which kills the process and all that it ever started."""
         if self._leash is not None:
@@ -150,6 +174,18 @@ class ProcessTarget:
         """What the store shows, where there is a way to look into it."""
         return await self._launch.probe.look(context_id) if self._launch.probe else None
 
+    def _signal(self, number: signal.Signals) -> None:
+        """To all that is on the leash, what the command has left behind included, until nothing new turns up."""
+        told: set[int] = set()
+        while self._process is not None and self.running:
+            found = {*([self._pid] if self._pid else ()), *leash.descendants(self._process.pid)} - told
+            if not found:
+                return
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            told |= found
+
     def _spawn(self) -> socket.socket:
         """Start the process on a leash, and return our end of it."""
         log = self._log_folder / f"target-{len(self._logs) + 1}.log"
@@ -158,7 +194,7 @@ class ProcessTarget:
         ours.setblocking(False)
         try:
             with log.open("wb") as output:
-                self._process = subprocess.Popen(
+                self._process = start_process(
                     [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), str(log), *self._launch.command],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -178,7 +214,7 @@ class ProcessTarget:
     async def _become_ready(self) -> None:
         assert self._process is not None
         deadline = time.monotonic() + self._start_seconds
-        async with Wire(self.url, WireVersion.V1_0) as wire:
+        async with Wire(self.url, credentials=self._credentials) as wire:
             while time.monotonic() < deadline:
                 if (code := self._process.poll()) is not None:
                     raise TargetNotReady(
@@ -210,17 +246,22 @@ class ProcessTarget:
             )
 
     async def _says_ready(self, wire: Wire) -> bool:
+        """Whether it answers; one that lets nobody in does, and whoever asks next is told so."""
         for path in self._launch.ready_paths:
-            with suppress(TransportFault):
+            try:
                 if (await wire.get(path, within=2.0)).status == 200:
                     return True
+            except AccessRefused:
+                return True
+            except TransportFault:
+                continue
         return False
 
     async def _fall_silent(self) -> None:
         deadline = time.monotonic() + SILENCE_SECONDS
         while port_answers(self._launch.port):
             if time.monotonic() > deadline:
-                raise TargetNotReady(
+                raise PortOccupied(
                     f"port {self._launch.port} still answers although the process was killed",
                     hint="the command must not hand its server to a service that is not its child (docker, systemd)",
                 )

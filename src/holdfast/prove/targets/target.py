@@ -4,7 +4,7 @@ Any object that fulfils `Target` can be put to the proof: `prove(target=…)` ta
 """
 
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from holdfast.core import HoldfastError
 
@@ -14,6 +14,12 @@ class TargetNotReady(HoldfastError):
 
     code: ClassVar[str] = "target_not_ready"
     status: ClassVar[int] = 503
+
+
+class PortOccupied(TargetNotReady):
+    """Another process holds the target's port, so nothing can be said of the target."""
+
+    code: ClassVar[str] = "port_occupied"
 
 
 class ProbeFailed(HoldfastError):
@@ -106,4 +112,36 @@ class Target(Protocol):
 
     def abandon(self) -> None:
         """Whatever its condition, leave nothing behind; does not wait for anything but the dead."""
+        ...
+
+
+@runtime_checkable
+class PausableTarget(Protocol):
+    """A target that can be held still for a while, as a machine that swaps or a debugger does it."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process."""
+        ...
+
+    def pause(self) -> None:
+        """Stop it where it is (SIGSTOP)."""
+        ...
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        ...
+
+
+@runtime_checkable
+class UpgradableTarget(Protocol):
+    """A target of which there is a next version, which works on the same data."""
+
+    @property
+    def next_command(self) -> str:
+        """How the next version is started; empty if there is none."""
+        ...
+
+    def upgrade(self) -> None:
+        """From now on, a start is one of the next version."""
         ...

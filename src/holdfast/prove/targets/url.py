@@ -3,7 +3,6 @@
 import asyncio
 import shlex
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -13,8 +12,8 @@ from holdfast.core.redact import redact
 from holdfast.prove.targets.probe import ask
 from holdfast.prove.targets.target import TargetNotReady
 from holdfast.prove.targets.tool import CommandFailed, run
-from holdfast.prove.wire.client import CARD_PATHS, TransportFault, Wire
-from holdfast.prove.wire.envelopes import WireVersion
+from holdfast.prove.wire.client import CARD_PATHS, AccessRefused, TransportFault, Wire
+from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 LOOK_EVERY_SECONDS = 0.05
 
@@ -52,6 +51,7 @@ class UrlTarget:
         start_seconds: float,
         restart_command: str | None = None,
         probe_command: str | None = None,
+        credentials: Credentials = NO_CREDENTIALS,
     ) -> None:
         self.name = url
         self.url = url
@@ -61,6 +61,7 @@ class UrlTarget:
         self._log_folder = log_folder
         self._logs: list[Path] = []
         self._start_seconds = start_seconds
+        self._credentials = credentials
         self.probe_line = probe_command or ""
 
     def logs(self) -> list[Path]:
@@ -72,12 +73,16 @@ class UrlTarget:
         if not self._logs:
             return
         deadline = time.monotonic() + self._start_seconds
-        async with Wire(self.url, WireVersion.V1_0) as wire:
+        async with Wire(self.url, credentials=self._credentials) as wire:
             while time.monotonic() < deadline:
                 for path in CARD_PATHS:
-                    with suppress(TransportFault):
+                    try:
                         if (await wire.get(path, within=2.0)).status == 200:
                             return
+                    except AccessRefused:
+                        return
+                    except TransportFault:
+                        continue
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         raise TargetNotReady(
             f"no 200 from {' or '.join(CARD_PATHS)} within {self._start_seconds:g} s of the restart command",

@@ -12,7 +12,7 @@ from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.view import terminal
 
-SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL"}
+SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL", "pause": "SIGSTOP", "upgrade": "SIGTERM"}
 
 
 def listing(own: Sequence[Path] = ()) -> dict[str, Any]:
@@ -26,6 +26,8 @@ def listing(own: Sequence[Path] = ()) -> dict[str, Any]:
                 "defect": expected.defect,
                 "disproven": [proof.name for proof in proofs if proof.name in expected.disproven],
                 "not_reached": [proof.name for proof in proofs if proof.name in expected.not_reached],
+                "explore": expected.explore,
+                "source": expected.source,
             }
             for kind, expected in KINDS.items()
         ],
@@ -41,22 +43,26 @@ def show_listing(as_json: bool, own: Sequence[Path] = ()) -> None:
     proofs = [
         (
             proof["name"],
+            proof["profile"],
             SIGNALS.get(proof["power"], ""),
             ", ".join((*proof["needs"], *proof["requires"])),
             proof["claim"],
         )
         for proof in listed["proofs"]
     ]
-    terminal.table(("proof", "signal", "needs", "claim"), proofs, sys.stdout)
+    terminal.table(("proof", "profile", "signal", "needs", "claim"), proofs, sys.stdout)
     gates = ", ".join(proof["name"] for proof in listed["proofs"] if proof["gate"])
     if gates:
         sys.stdout.write(f"\na release waits for: {gates}\n")
-    kinds = [
-        (f"broken:{kind['kind']}", f"{kind['defect']} (disproven by {', '.join(kind['disproven']) or 'nothing'})")
-        for kind in listed["broken"]
-    ]
+    kinds = [(f"broken:{kind['kind']}", f"{kind['defect']} ({_found_by(kind)})") for kind in listed["broken"]]
     sys.stdout.write("\n")
     terminal.table(("target", "defect"), kinds, sys.stdout)
+
+
+def _found_by(kind: dict[str, Any]) -> str:
+    if kind["explore"]:
+        return "found by exploring"
+    return f"disproven by {', '.join(kind['disproven']) or 'nothing'}"
 
 
 def _listed(proof: Proof) -> dict[str, Any]:
@@ -67,4 +73,5 @@ def _listed(proof: Proof) -> dict[str, Any]:
         "requires": sorted(proof.requires),
         "power": proof.power,
         "gate": proof.gate,
+        "profile": proof.profile,
     }

@@ -3,12 +3,13 @@
 What a target said is shown with its control characters escaped, so it cannot draw on the terminal.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from holdfast.prove.verdict import Exit, Verdict
+from holdfast.prove.verdict import GROUNDS, Exit, Verdict
 from holdfast.terminal.screen import styled, width
 from holdfast.terminal.table import folded_table
 from holdfast.terminal.text import escaped
@@ -54,9 +55,8 @@ def show(summary: Mapping[str, Any], report: Path, stream: TextIO, *, quiet: boo
 
 def grounds(found: Mapping[str, Any]) -> str:
     """What was expected, what came, what to do and a command that shows it; empty where there is none of it."""
-    labelled = {"expected": "expected", "got": "got", "hint": "hint", "curl": "show it"}
-    lines = [f"  {label + ':':<10}{escaped(found[key])}\n" for key, label in labelled.items() if found.get(key)]
-    return "".join((f"\n{found['name']}\n", *lines)) if lines else ""
+    lines = [f"  {label + ':':<10}{escaped(found[key])}\n" for key, label in GROUNDS.items() if found.get(key)]
+    return "".join((f"\n{escaped(str(found['name']))}\n", *lines)) if lines else ""
 
 
 def _in_full(outcome: Mapping[str, Any]) -> str:
@@ -64,7 +64,7 @@ def _in_full(outcome: Mapping[str, Any]) -> str:
     if outcome["verdict"] in {Verdict.PROVEN, Verdict.NOT_REACHED}:
         return ""
     lines = grounds(outcome).splitlines(keepends=True)[2:]
-    return "".join((f"\n{outcome['name']} is {outcome['verdict']}: {escaped(outcome['reason'])}\n", *lines))
+    return "".join((f"\n{escaped(outcome['name'])} is {outcome['verdict']}: {escaped(outcome['reason'])}\n", *lines))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, styles: Sequence[str] = ()) -> None:
@@ -74,7 +74,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], stream: TextIO, 
 
 def layers(found: Sequence[Mapping[str, Any]]) -> str:
     """Where it broke: a line for each layer, from the outermost inwards, and the grounds of those that are broken."""
-    lines = [f"  {layer['state']:<9}{layer['name']}\n" for layer in found]
+    lines = [f"  {escaped(layer['state']):<9}{escaped(layer['name'])}\n" for layer in found]
     told = [grounds(layer) for layer in found if layer["state"] == "broken"]
     title = "where it broke" if told else "no layer is broken by itself"
     return "".join((f"\n{title}\n", *lines, *told)) if lines else ""
@@ -82,23 +82,29 @@ def layers(found: Sequence[Mapping[str, Any]]) -> str:
 
 def _how_to_try(summary: Mapping[str, Any], outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Where commands were shown for a target that was ours and has ended: how to have one that they can be tried on."""
-    ended = summary["target"]["command"] and not summary["arguments"].get("keep_running")
-    shown = any(found["verdict"] == Verdict.DISPROVEN and found.get("curl") for found in outcomes)
-    return "\nthe target has ended; to try these commands, run again with --keep-running\n" if ended and shown else ""
+    arguments = summary["arguments"]
+    ended = summary["target"]["command"] and not arguments.get("keep_running")
+    if not ended or not any(found["verdict"] == Verdict.DISPROVEN and found.get("curl") for found in outcomes):
+        return ""
+    line, elsewhere = arguments.get("command"), arguments.get("store") or "runs" in summary
+    how = f"holdfast prove --again {shlex.quote(summary['evidence'])}"
+    if elsewhere or (line and "{data}" not in line):
+        how = "run again with --keep-running"
+    return f"\nthe target has ended; to try these commands: {how}\n"
 
 
 def _by_reason(what: str, reasons: Mapping[str, str]) -> str:
     """The proofs that this happened to, those with one reason on one line."""
     lines = []
     for reason in dict.fromkeys(reasons.values()):
-        names = ", ".join(name for name, own in reasons.items() if own == reason)
+        names = ", ".join(escaped(name) for name, own in reasons.items() if own == reason)
         lines.append(f"{what}: {names} ({escaped(reason)})\n")
     return "".join(("\n", *lines)) if lines else ""
 
 
 def _row(outcome: Mapping[str, Any]) -> tuple[str, str, str, str]:
     seconds = "" if outcome["verdict"] == Verdict.NOT_REACHED else f"{outcome['seconds']:.1f}"
-    return outcome["name"], outcome["verdict"], f"{seconds:>4}", escaped(outcome["reason"])
+    return escaped(outcome["name"]), outcome["verdict"], f"{seconds:>4}", escaped(outcome["reason"])
 
 
 def _verdict_line(summary: Mapping[str, Any], stream: TextIO) -> None:

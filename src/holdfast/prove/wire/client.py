@@ -7,10 +7,10 @@ alike, no proof would see.
 
 import asyncio
 import shlex
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
@@ -18,12 +18,16 @@ import httpx2
 from holdfast.core import HoldfastError
 from holdfast.core.loopback import is_here
 from holdfast.core.redact import redact
+from holdfast.prove.wire import card as agent_card
 from holdfast.prove.wire import envelopes
+from holdfast.prove.wire.card import Card
+from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 from holdfast.prove.wire.envelopes import FileSent, WireVersion
 
 CARD_PATHS = ("/.well-known/agent-card.json", "/agent-card")
 UPLOADS_PATH = "/a2a/uploads"
 UNAVAILABLE = frozenset({502, 503, 504})
+REFUSED = frozenset({401, 403})
 
 
 class TransportFault(HoldfastError):
@@ -40,20 +44,34 @@ class NoAnswerInTime(TransportFault):
     status: ClassVar[int] = 504
 
 
+class AccessRefused(TransportFault):
+    """The target, or what stands before it, does not let us in."""
+
+    code: ClassVar[str] = "access_refused"
+    status: ClassVar[int] = 502
+
+
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """Status and body, as they came."""
+    """Status and body, as they came but for our own credentials."""
 
     status: int
     body: bytes
 
 
 class Wire:
-    """Sends requests to one target, in one version unless another is named; an async context manager."""
+    """Sends requests to one target, in one version unless another is named; an async context manager.
 
-    def __init__(self, base_url: str, version: WireVersion) -> None:
+    Without a version it is 0.3 until an agent card is followed, and then the highest that the card offers.
+    """
+
+    def __init__(
+        self, base_url: str, version: WireVersion | None = None, credentials: Credentials = NO_CREDENTIALS
+    ) -> None:
         self.base_url = base_url.rstrip("/").removesuffix("/a2a")
-        self.version = version
+        self.version = version or WireVersion.V0_3
+        self._follows_card = version is None
+        self._credentials = credentials
         self._endpoints = dict.fromkeys(WireVersion, self.base_url + "/a2a")
         self._http = httpx2.AsyncClient(
             # Certificates take a fifth of a second to load.
@@ -62,6 +80,7 @@ class Wire:
             follow_redirects=False,
             limits=httpx2.Limits(max_keepalive_connections=0),
             timeout=None,
+            headers=credentials.sent,
         )
 
     async def __aenter__(self) -> Self:
@@ -94,13 +113,13 @@ class Wire:
         url = self.endpoint_of(spoken)
         with _faults(url):
             async with self._http.stream("POST", url, content=body, headers=spoken.stream_headers) as response:
-                status = _available(url, response.status_code)
+                status = self._let_in(url, response)
                 if not response.headers.get("content-type", "").startswith("text/event-stream"):
-                    yield HttpAnswer(status, await response.aread())
+                    yield self._answer(status, await response.aread())
                     return
                 async with aclosing(_events(response)) as events:
                     async for data in events:
-                        yield HttpAnswer(status, data)
+                        yield self._answer(status, data)
 
     async def upload(self, file: FileSent, boundary: str, within: float) -> HttpAnswer:
         """What the target's uploads answer to a file."""
@@ -112,16 +131,27 @@ class Wire:
         """A command line that posts the same envelope."""
         spoken = version or self.version
         sent = spoken.stream_headers if stream else spoken.headers
-        headers = " ".join(f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent.items())
+        headers = "".join(f"-H {shlex.quote(f'{name}: {value}')} " for name, value in sent.items())
         url = shlex.quote(redact(self.endpoint_of(spoken)))
-        return f"curl -sS{'N' if stream else ''} {headers} --data-raw {shlex.quote(body.decode())} {url}"
+        flags = f"-sS{'N' if stream else ''}"
+        return f"curl {flags} {headers}{self._shown_headers()}--data-raw {shlex.quote(body.decode())} {url}"
 
-    def follow_card(self, card: Mapping[str, Any]) -> None:
-        """Send to the paths that the card names. The origin stays the one we were given: a card may name an
-        address that is right only inside the target's own network."""
+    def curl_to(self, path: str, *words: str) -> str:
+        """A command line that asks for a page of the target; more words of it come first."""
+        first = "".join(f"{shlex.quote(word)} " for word in words)
+        return f"curl {first}{self._shown_headers()}{shlex.quote(redact(self.base_url + path))}"
+
+    def follow_card(self, card: Card) -> None:
+        """Send to the paths that the card names, in the version that it offers unless one was asked for.
+
+        The origin stays the one we were given: a card may name an address that is right only inside the target's own
+        network.
+        """
+        if self._follows_card:
+            self.version = agent_card.highest(card)
         ours = urlsplit(self.base_url)
         for version in WireVersion:
-            named = _named_url(card, version)
+            named = agent_card.address(card, version)
             try:
                 path = urlsplit(named).path or "/" if named is not None else None
             except ValueError:
@@ -141,7 +171,27 @@ class Wire:
                     response = await self._http.request(method, url, content=body, headers=headers)
             except TimeoutError:
                 raise NoAnswerInTime(f"no answer from {redact(url)} within {within:g} s") from None
-            return HttpAnswer(_available(url, response.status_code), response.content)
+            return self._answer(self._let_in(url, response), response.content)
+
+    def _answer(self, status: int, body: bytes) -> HttpAnswer:
+        return HttpAnswer(status, self._credentials.mask_body(body))
+
+    def _let_in(self, url: str, response: httpx2.Response) -> int:
+        """The status, unless it says that nobody is there, or that we may not ask."""
+        if response.status_code in UNAVAILABLE:
+            raise TransportFault(f"{redact(url)} answered {response.status_code}: unavailable")
+        if response.status_code not in REFUSED:
+            return response.status_code
+        challenge = redact(self._credentials.mask(response.headers.get("www-authenticate", "")))
+        asks = f" and asks for {challenge[:200]}" if challenge else ""
+        if names := ", ".join(name for name, _ in self._credentials.headers):
+            hint = f"it does not take what was given in {names}: see --token and --header"
+        else:
+            hint = "no credentials were given: --token TOKEN (or HOLDFAST_PROVE_TOKEN), or --header 'Name: value'"
+        raise AccessRefused(f"{redact(url)} answered {response.status_code}{asks}: it wants credentials", hint=hint)
+
+    def _shown_headers(self) -> str:
+        return "".join(f"-H {shlex.quote(header)} " for header in self._credentials.shown)
 
 
 @contextmanager
@@ -154,13 +204,6 @@ def _faults(url: str) -> Iterator[None]:
         raise TransportFault(f"no answer from {redact(url)}: {detail}") from error
 
 
-def _available(url: str, status: int) -> int:
-    """The status, unless it says that nobody is there."""
-    if status in UNAVAILABLE:
-        raise TransportFault(f"{redact(url)} answered {status}: unavailable")
-    return status
-
-
 async def _events(response: httpx2.Response) -> AsyncGenerator[bytes]:
     """The data of each server-sent event; what is no data (a comment, a name) is for others."""
     data: list[str] = []
@@ -170,21 +213,3 @@ async def _events(response: httpx2.Response) -> AsyncGenerator[bytes]:
         elif not line and data:
             yield "\n".join(data).encode()
             data = []
-
-
-def _named_url(card: Mapping[str, Any], version: WireVersion) -> str | None:
-    """The JSON-RPC address in a card of either version, best match first."""
-    interfaces = card.get("supportedInterfaces")
-    rpc = [
-        interface
-        for interface in (interfaces if isinstance(interfaces, list) else [])
-        if isinstance(interface, dict)
-        and interface.get("protocolBinding") == "JSONRPC"
-        and isinstance(interface.get("url"), str)
-    ]
-    rpc.sort(key=lambda interface: interface.get("protocolVersion") != version.value)
-    if rpc:
-        url: str = rpc[0]["url"]
-        return url
-    top = card.get("url")
-    return top if isinstance(top, str) and card.get("preferredTransport", "JSONRPC") == "JSONRPC" else None

@@ -10,19 +10,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import TaskState
+from holdfast.core.redact import redact
 
 FAILURES = frozenset({TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED})
 
 
 @dataclass(frozen=True, slots=True)
 class TargetReply:
-    """The readable part of one answer. `error` is empty unless the reply failed."""
+    """The readable part of one answer. `error` is empty unless the reply failed.
+
+    Nobody can tell pieces of one text from texts that stand side by side: `variant` is the answer with the parts of
+    its artifacts put together the other way, where that makes a difference.
+    """
 
     text: str = ""
     state: TaskState | None = None
     task_id: str | None = None
     context_id: str | None = None
     error: str = ""
+    variant: str = ""
+
+    @property
+    def readings(self) -> str:
+        """The answer in each way in which it can be read, to look for a word in."""
+        return f"{self.text}\n{self.variant}" if self.variant else self.text
 
     @property
     def answered(self) -> bool:
@@ -33,7 +44,7 @@ class TargetReply:
         """One line for a reader: the error, else the text in quotes and the state."""
         if self.error:
             return self.error
-        text = json.dumps(_shorten(self.text), ensure_ascii=False) if self.text.strip() else "an empty answer"
+        text = json.dumps(shorten(self.text), ensure_ascii=False) if self.text.strip() else "an empty answer"
         if self.state in (None, TaskState.COMPLETED):
             return text
         return f"{text} (task {self.state})"
@@ -63,14 +74,14 @@ def result_in(status: int, body: bytes) -> dict[str, Any] | str:
     try:
         document = parse(body)
     except ValueError:
-        return f"HTTP {status} with a body that is not JSON: {_shorten(body.decode(errors='replace'))!r}"
+        return f"HTTP {status} with a body that is not JSON: {shorten(body.decode(errors='replace'))!r}"
     if not isinstance(document, dict):
-        return f"HTTP {status} with JSON that is not an object: {_shorten(str(document))}"
+        return f"HTTP {status} with JSON that is not an object: {shorten(str(document))}"
     if document.get("error") is not None:
         return _describe_error(document["error"])
     result = document.get("result")
     if not isinstance(result, dict):
-        return f"HTTP {status} with neither a result nor an error: {_shorten(str(document))}"
+        return f"HTTP {status} with neither a result nor an error: {shorten(str(document))}"
     return result
 
 
@@ -80,38 +91,50 @@ def _read_result(result: dict[str, Any]) -> TargetReply:
     status = status if isinstance(status, dict) else {}
     # A bare or wrapped Message has no status and names, at most, the task that it belongs to.
     task_id = inner.get("id") if status else inner.get("taskId")
+    text, variant = ("\n".join(_texts(inner, status, between)) for between in ("\n", ""))
     return TargetReply(
-        text="\n".join(_texts(inner, status)),
+        text=text,
         state=task_state(status.get("state")),
         task_id=_name(task_id),
         context_id=_name(inner.get("contextId")),
+        variant=variant if variant != text else "",
     )
 
 
 def task_state(word: object) -> TaskState | None:
-    """The state in the spelling of either wire version; None for what neither knows."""
+    """The state in the spelling of either wire version; None for what neither knows.
+
+    A task that wants credentials waits for its user like one that wants an answer.
+    """
     if not isinstance(word, str):
         return None
     plain = word.lower().removeprefix("task_state_").replace("_", "-").replace("cancelled", "canceled")
+    if plain == "auth-required":
+        return TaskState.INPUT_REQUIRED
     return next((state for state in TaskState if state.value == plain), None)
 
 
-def _texts(inner: dict[str, Any], status: dict[str, Any]) -> Iterator[str]:
-    """The texts of an answer in the order of looking: its parts, its artifacts, its status message."""
-    holders: list[Any] = [inner]
+def _texts(inner: dict[str, Any], status: dict[str, Any], between: str) -> Iterator[str]:
+    """The texts of an answer in the order of looking: its parts, its artifacts, its status message.
+
+    An artifact that was streamed has its pieces as parts, so its parts are put together with what is asked for.
+    """
+    yield from part_texts(inner)
     artifacts = inner.get("artifacts")
-    holders += artifacts if isinstance(artifacts, list) else []
-    holders.append(status.get("message"))
-    for holder in holders:
-        yield from part_texts(holder)
+    for artifact in artifacts if isinstance(artifacts, list) else []:
+        if texts := list(part_texts(artifact)):
+            yield between.join(texts)
+    yield from part_texts(status.get("message"))
 
 
 def part_texts(holder: object) -> Iterator[str]:
-    """The texts in the parts of a message or an artifact."""
+    """The texts in the parts of a message or an artifact; data is told as its JSON."""
     parts = holder.get("parts") if isinstance(holder, dict) else None
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, dict) and isinstance(part.get("text"), str):
             yield part["text"]
+        elif isinstance(part, dict) and part.get("data"):
+            yield json.dumps(part["data"], ensure_ascii=False)
 
 
 def _name(value: object) -> str | None:
@@ -120,9 +143,11 @@ def _name(value: object) -> str | None:
 
 def _describe_error(error: object) -> str:
     if isinstance(error, dict):
-        return f"JSON-RPC error {error.get('code')}: {_shorten(str(error.get('message')))}"
-    return f"JSON-RPC error: {_shorten(str(error))}"
+        return f"JSON-RPC error {error.get('code')}: {shorten(str(error.get('message')))}"
+    return f"JSON-RPC error: {shorten(str(error))}"
 
 
-def _shorten(text: str, length: int = 200) -> str:
+def shorten(text: str, length: int = 200) -> str:
+    """The beginning of a text, without its secrets: they go first, so that no cut leaves half of one."""
+    text = redact(text)
     return text if len(text) <= length else text[: length - 1] + "…"

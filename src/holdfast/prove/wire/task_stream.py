@@ -16,16 +16,26 @@ class TaskStream:
 
     def __init__(self) -> None:
         self.task_id: str | None = None
+        self.context_id: str | None = None
         self.pieces: list[str] = []
         self.states: list[TaskState] = []
         self.error = ""
-        self._artifacts: dict[str, str] = {}
+        self._artifacts: dict[str, list[str]] = {}
         self._said = ""
 
     @property
     def text(self) -> str:
         """The answer so far: the artifacts, then the words of the status."""
-        return "\n".join(filter(None, [*self._artifacts.values(), self._said]))
+        return self._put_together("")
+
+    @property
+    def variant(self) -> str:
+        """The answer with the pieces of its artifacts side by side, where that makes a difference."""
+        variant = self._put_together("\n")
+        return variant if variant != self.text else ""
+
+    def _put_together(self, between: str) -> str:
+        return "\n".join(filter(None, [*map(between.join, self._artifacts.values()), self._said]))
 
     def take(self, status: int, body: bytes) -> None:
         """Read one event; one that is an error stays."""
@@ -34,6 +44,8 @@ class TaskStream:
             self.error = result
             return
         told = next((result[key] for key in WRAPPERS if isinstance(result.get(key), dict)), result)
+        if isinstance(told.get("contextId"), str) and told["contextId"]:
+            self.context_id = told["contextId"]
         if isinstance(told.get("artifact"), dict):
             self._name_task(told.get("taskId"))
             self._take_artifact(told["artifact"], append=told.get("append") is True)
@@ -45,7 +57,7 @@ class TaskStream:
             self._take_status(told["status"])
         else:
             self._name_task(told.get("taskId"))
-            self._said = self._heard(told, "\n")
+            self._said = "\n".join(self._heard(told))
 
     def _take_task(self, task: dict[str, Any]) -> None:
         self._artifacts = {}
@@ -56,19 +68,19 @@ class TaskStream:
 
     def _take_artifact(self, artifact: dict[str, Any], *, append: bool) -> None:
         name = str(artifact.get("artifactId", ""))
-        text = self._heard(artifact, "")
-        self._artifacts[name] = self._artifacts.get(name, "") + text if append else text
+        texts = self._heard(artifact)
+        self._artifacts[name] = self._artifacts.get(name, []) + texts if append else texts
 
     def _take_status(self, status: dict[str, Any]) -> None:
         state = task_state(status.get("state"))
         if state is not None and (not self.states or self.states[-1] is not state):
             self.states.append(state)
-        self._said = self._heard(status.get("message"), "\n")
+        self._said = "\n".join(self._heard(status.get("message")))
 
-    def _heard(self, holder: object, between: str) -> str:
+    def _heard(self, holder: object) -> list[str]:
         texts = [text for text in part_texts(holder) if text]
         self.pieces += texts
-        return between.join(texts)
+        return texts
 
     def _name_task(self, task_id: object) -> None:
         if isinstance(task_id, str) and task_id:

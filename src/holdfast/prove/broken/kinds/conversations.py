@@ -1,19 +1,19 @@
 """What is wrong with how conversations are kept."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
-from holdfast.core import IdSource
+from holdfast.prove.broken.agent import stated
 from holdfast.prove.broken.messages import UserMessage, UserTask, UserWords
 from holdfast.prove.broken.runtime import KEPT_WHOLE, Entry, Runtime
 
-COMMIT_DELAY_SECONDS = 60.0
 OVERLAP_SECONDS = 0.5
+ID_LENGTH = 36
+MESSAGE_LENGTH = 1_000
+MOST_CONVERSATIONS = 100
 
 
 class TaskKeyed(Runtime):
@@ -24,11 +24,13 @@ class TaskKeyed(Runtime):
 
 
 class SharedHistory(Runtime):
-    """One agent object serves everybody."""
+    """One agent object serves everybody: it hears what others said, and then what was said in this conversation."""
 
-    def history_key(self, task: UserTask) -> str:
-        """The same for all."""
-        return "everybody"
+    def heard_before(self, task: UserTask) -> list[UserWords]:
+        """Everybody's."""
+        own = self.history_key(task)
+        others = [said for key, history in self.histories.items() if key != own for said in history]
+        return [*others, *self.histories[own]]
 
 
 class FollowsElsewhere(Runtime):
@@ -37,36 +39,6 @@ class FollowsElsewhere(Runtime):
     def place(self, message: UserMessage) -> str:
         """The context that the message names, and no other."""
         return message.context_id or self.new_id()
-
-
-class MemoryOnly(Runtime):
-    """Works until the process ends."""
-
-    def commit(self, entry: Entry) -> None:
-        """Seen, never durable."""
-        self.apply(entry)
-
-
-class AckBeforeCommit(Runtime):
-    """Write-behind: fast, and fine as long as nobody pulls the plug."""
-
-    def __init__(self, data: Path, new_id: IdSource) -> None:
-        self._pending: deque[Entry] = deque()
-        super().__init__(data, new_id)
-
-    def commit(self, entry: Entry) -> None:
-        """Seen at once, durable later."""
-        self._pending.append(entry)
-        asyncio.get_running_loop().call_later(COMMIT_DELAY_SECONDS, self._write_one)
-        self.apply(entry)
-
-    async def close(self) -> None:
-        """A polite stop writes what is pending."""
-        while self._pending:
-            self._write_one()
-
-    def _write_one(self) -> None:
-        self.log.append(self._pending.popleft())
 
 
 class Overwrites(Runtime):
@@ -92,3 +64,66 @@ class ForgetsAtCompaction(Runtime):
     def compact(self, history: Sequence[UserWords]) -> list[UserWords]:
         """The newest, whatever the others said."""
         return list(history[-KEPT_WHOLE:])
+
+
+class IdsInAnyCase(Runtime):
+    """Keeps conversations in a table whose keys are compared without regard to case."""
+
+    def history_key(self, task: UserTask) -> str:
+        """In small letters."""
+        return task.context_id.casefold()
+
+
+class IdsCutShort(Runtime):
+    """Keeps conversations in a table whose keys have room for a UUID."""
+
+    def history_key(self, task: UserTask) -> str:
+        """What there is room for."""
+        return task.context_id[:ID_LENGTH]
+
+
+class ForgetsTheMiddle(Runtime):
+    """Keeps the beginning of a long history and its end."""
+
+    def compact(self, history: Sequence[UserWords]) -> list[UserWords]:
+        """The first few and the newest."""
+        return [*history[:KEPT_WHOLE], *history[-KEPT_WHOLE:]]
+
+
+class CutsLongMessages(Runtime):
+    """Has a column for messages that is as long as anybody will need."""
+
+    def hear(self, said: UserWords) -> UserWords:
+        """The beginning."""
+        return replace(said, text=said.text[:MESSAGE_LENGTH])
+
+
+class BelievesTheFirst(Runtime):
+    """Learns a thing once: what is stated anew is not written to the conversation."""
+
+    def remember(self, key: str, before: Sequence[UserWords], request: UserWords) -> Entry:
+        """Nothing, if all that it states is known."""
+        known = {thing for said in before for thing in stated(said)}
+        told = stated(request)
+        return {} if told and told <= known else super().remember(key, before, request)
+
+
+class SkipsRepeats(Runtime):
+    """Takes a message that says what was said before in its conversation for the same message."""
+
+    def accept(self, message: UserMessage) -> UserTask:
+        """The task of the first that said so."""
+        for task in self.tasks.values():
+            if task.context_id == message.context_id and task.request == message.said and task.state.terminal:
+                return task
+        return super().accept(message)
+
+
+class EvictsTheOldest(Runtime):
+    """Keeps the newest conversations in memory, and never reads the others again."""
+
+    def history_key(self, task: UserTask) -> str:
+        """Whoever is new drives out who was there first."""
+        if task.context_id not in self.histories and len(self.histories) >= MOST_CONVERSATIONS:
+            del self.histories[next(iter(self.histories))]
+        return task.context_id

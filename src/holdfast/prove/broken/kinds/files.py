@@ -1,6 +1,7 @@
 """What is wrong with how files are taken."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.prove.broken.messages import UserWords
 from holdfast.prove.broken.runtime import Entry, Runtime
@@ -26,4 +27,12 @@ class ForgetsFiles(Runtime):
 
     def remember(self, key: str, before: Sequence[UserWords], request: UserWords) -> Entry:
         """What was said, without what came with it."""
-        return super().remember(key, before, UserWords(request.text))
+        return super().remember(key, before, replace(request, files=()))
+
+
+class LosesReferences(Runtime):
+    """Takes a file that is named in a message for a link, and does not follow it."""
+
+    def hear(self, said: UserWords) -> UserWords:
+        """What is in the message."""
+        return replace(said, files=tuple(file for file in said.files if not file.by_reference))

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 from holdfast.core import TaskState
 from holdfast.prove.broken.messages import UserTask, UserWords
+from holdfast.prove.broken.refusals import UNSUPPORTED, RpcRefusal
 from holdfast.prove.broken.runtime import Runtime
 from holdfast.prove.broken.wire import Version
 
@@ -16,11 +17,23 @@ class RunsTwice(Runtime):
         return None
 
 
-class OrphansTasks(Runtime):
-    """Stores tasks, and forgets that a stored task is not a running one."""
+class OneIdForAll(Runtime):
+    """Knows a message by its id, whoever sent it and wherever."""
 
-    def recover(self) -> None:
-        """Nothing to do, it thinks."""
+    def accepted_before(self, context_id: str, message_id: str) -> UserTask | None:
+        """The first message with that id."""
+        known = (task_id for (_, other), task_id in self._accepted.items() if other == message_id)
+        task_id = next(known, None)
+        return self.look(task_id) if task_id else None
+
+
+class RacesDuplicates(Runtime):
+    """Looks a message up among the tasks that have ended, so that one which is delivered twice at once runs twice."""
+
+    def accepted_before(self, context_id: str, message_id: str) -> UserTask | None:
+        """What runs has not been seen yet."""
+        task = super().accepted_before(context_id, message_id)
+        return None if task is None or task.state.running else task
 
 
 class IgnoresCancel(Runtime):
@@ -37,6 +50,14 @@ class IgnoresCancel(Runtime):
         super().finish(task, now if now.terminal else state, text, before)
 
 
+class RefusesCancel(Runtime):
+    """Has not come to writing that yet."""
+
+    async def cancel(self, task_id: str) -> UserTask:
+        """Not supported."""
+        raise RpcRefusal(UNSUPPORTED, "cancel is not supported")
+
+
 class LosesTheTail(Runtime):
     """Tells its news once: whoever subscribes again is told what there was until then, and the end."""
 
@@ -44,6 +65,26 @@ class LosesTheTail(Runtime):
         """The beginning and the end."""
         yield self.look(task_id)
         yield await self.wait(task_id)
+
+
+class TellsTwice(Runtime):
+    """Takes the snapshot for a subscriber first and asks for the news from the beginning."""
+
+    async def subscribe(self, task_id: str) -> AsyncGenerator[UserTask | str]:
+        """What is in the snapshot comes again as news."""
+        yield self.look(task_id)
+        if live := self.live.get(task_id):
+            async for piece in live.follow(0):
+                yield piece
+        yield await self.wait(task_id)
+
+
+class EndsTheStreamEarly(Runtime):
+    """Tells a subscriber how things stand, and hangs up."""
+
+    async def subscribe(self, task_id: str) -> AsyncGenerator[UserTask | str]:
+        """No news."""
+        yield self.look(task_id)
 
 
 class DiesWithTheConnection(Runtime):

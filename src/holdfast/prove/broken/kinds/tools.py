@@ -2,7 +2,7 @@
 
 from holdfast.prove.broken.desk import ToolDesk
 from holdfast.prove.broken.messages import UserTask
-from holdfast.prove.broken.runtime import Runtime
+from holdfast.prove.broken.runtime import Entry, Runtime
 
 
 class MemoryInRam(Runtime):
@@ -11,6 +11,27 @@ class MemoryInRam(Runtime):
     def keep(self, thing: str, value: str) -> None:
         """Until the process ends."""
         self.apply({"memory": {thing: value}})
+
+
+class MemoryLate(Runtime):
+    """Writes what the memory tool is told when it is told something again."""
+
+    _pending: Entry | None = None
+
+    def keep(self, thing: str, value: str) -> None:
+        """Seen at once, durable later."""
+        self._flush()
+        self._pending = {"memory": {thing: value}}
+        self.apply(self._pending)
+
+    async def close(self) -> None:
+        """A polite stop writes what is pending."""
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._pending:
+            self.log.append(self._pending)
+            self._pending = None
 
 
 class MemoryByContext(Runtime):

@@ -1,10 +1,11 @@
-"""The inner layers: a turn, the session that a context is, the store behind it, memory, files."""
+"""The inner layers: a turn, the session that a context is, the store behind it, a restart, memory, files."""
 
 from typing import Any
 
 from holdfast.prove.runtime.checks import says
 from holdfast.prove.runtime.history import TurnRecord
 from holdfast.prove.runtime.layers.layer import Bench, LayerLook, LayerState
+from holdfast.prove.runtime.runs.restarts import Switch
 from holdfast.prove.targets.target import ProbeFailed
 from holdfast.prove.wire.envelopes import FileSent
 
@@ -12,6 +13,9 @@ GREETING = "Hello."
 ASK_NAME = "What's my name?"
 ASK_FILE = "What is the code word in notes.txt?"
 RECALL = "Use the memory tool to recall my favorite {thing}, then tell me what it is."
+REMEMBER = "Please use the memory tool to remember: my favorite {thing} is {value}."
+SIGNALS = {"stop": "SIGTERM", "kill": "SIGKILL"}
+NEEDS_RESTART = "this target cannot be restarted from here"
 NOT_SEEN = "its store cannot be seen from here (see --probe-command)"
 
 
@@ -51,17 +55,38 @@ async def store(bench: Bench) -> LayerState:
     return LayerState(not told or events is None or events > 0, counts, bench.probe())
 
 
+async def restart(bench: Bench) -> LayerState:
+    """The target is stopped, or killed, and started; then the name is asked for that the first ping told."""
+    stage, target = bench.stage, bench.target
+    if not target.restartable:
+        return LayerState(None, NEEDS_RESTART)
+    if not await Switch(target).turn(bench.power, [stage]):
+        trouble = stage.history.last_power().trouble
+        return LayerState(False, f"the target did not come back: {trouble}", _asking(bench))
+    answer = await stage.say("ask after the restart", bench.context_id, ASK_NAME, within=bench.within)
+    fine = answer.reply.answered and says(answer.reply.readings, stage.facts.name)
+    how = SIGNALS[bench.power]
+    return LayerState(fine, f"after {how} and a start: {answer.reply.describe()}", answer.curl)
+
+
 async def memory(bench: Bench) -> LayerState:
-    """The memory tool is asked for a key that nobody ever set."""
-    answer = await bench.stage.say("unknown memory", bench.stage.new_context(), _unknown(bench), within=bench.within)
-    return LayerState(answer.reply.answered, answer.reply.describe(), answer.curl)
+    """The memory tool is asked for a key that nobody ever set, then for one that was set in another context."""
+    stage, fruit = bench.stage, bench.stage.facts.fruit
+    unknown = await stage.say("unknown memory", stage.new_context(), _unknown(bench), within=bench.within)
+    if not unknown.reply.answered:
+        return LayerState(False, unknown.reply.describe(), unknown.curl)
+    thing = f"x{stage.new_hex()}"
+    await stage.say("remember", stage.new_context(), REMEMBER.format(thing=thing, value=fruit), within=bench.within)
+    recalled = await stage.say("recall", stage.new_context(), RECALL.format(thing=thing), within=bench.within)
+    fine = recalled.reply.answered and says(recalled.reply.readings, fruit)
+    return LayerState(fine, recalled.reply.describe(), recalled.curl)
 
 
 async def files(bench: Bench) -> LayerState:
     """A small text file is sent, and asked about in the same breath."""
     context, sent = bench.stage.new_context(), (_notes(bench),)
     answer = await bench.stage.say("file", context, ASK_FILE, files=sent, within=bench.within)
-    fine = answer.reply.answered and says(answer.reply.text, bench.stage.facts.color)
+    fine = answer.reply.answered and says(answer.reply.readings, bench.stage.facts.color)
     return LayerState(fine, answer.reply.describe(), answer.curl)
 
 
@@ -88,7 +113,7 @@ def _is_one(second: TurnRecord, name: str, before: dict[str, Any], after: dict[s
     A store with no session at all is the next layer's business.
     """
     new = after.get("context", {}).get("sessions", after.get("sessions", 0) - before.get("sessions", 0))
-    return second.reply.answered and says(second.reply.text, name) and new <= 1
+    return second.reply.answered and says(second.reply.readings, name) and new <= 1
 
 
 def _unknown(bench: Bench) -> str:
@@ -101,6 +126,10 @@ def _notes(bench: Bench) -> FileSent:
 
 def _greeting(bench: Bench) -> str:
     return bench.saying(GREETING)
+
+
+def _asking(bench: Bench) -> str:
+    return bench.saying(ASK_NAME)
 
 
 def _recalling(bench: Bench) -> str:
@@ -119,6 +148,7 @@ LOOKS = (
         session_key,
         _greeting,
         needs=("turn",),
+        denies=("name",),
     ),
     LayerLook(
         "store",
@@ -127,6 +157,28 @@ LOOKS = (
         Bench.probe,
         needs=("reachable",),
     ),
-    LayerLook("memory", "an answer about what memory does not have, and no crash", memory, _recalling, needs=("turn",)),
-    LayerLook("files", "an answer with the code word of the file in it", files, _filing, needs=("turn",)),
+    LayerLook(
+        "survives a restart",
+        "a target that comes back and knows the name that the first ping told",
+        restart,
+        _asking,
+        needs=("session key",),
+        denies=("restart", "crash"),
+    ),
+    LayerLook(
+        "memory",
+        "an answer about what memory does not have, and what one context saved in another",
+        memory,
+        _recalling,
+        needs=("turn",),
+        denies=("memory",),
+    ),
+    LayerLook(
+        "files",
+        "an answer with the code word of the file in it",
+        files,
+        _filing,
+        needs=("turn",),
+        denies=("file-caption",),
+    ),
 )

@@ -1,17 +1,14 @@
 """One layer of a target: what was expected of it, what came, and the smallest command that shows it."""
 
-import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.core.redact import redact
+from holdfast.prove.runtime.layers.trouble import Restart
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.targets.target import Target
 from holdfast.prove.wire.client import CARD_PATHS, Wire
 from holdfast.prove.wire.envelopes import FileSent, OutgoingMessage, send
-
-LONGEST_ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +33,26 @@ class LayerState:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the looks share: the target, and the hands to try it with; `usual` is how long its answers take."""
+    """What the looks share: the target, and the hands to try it with; `usual` is how long its answers take.
+
+    `power` is how it is restarted, where a look wants that.
+    """
 
     stage: Stage
     target: Target
     wire: Wire
     context_id: str
     usual: float = 0.0
+    power: Restart = "stop"
 
     @property
     def within(self) -> float:
         """How long an answer may take here: less than in a proof, but not less than it usually does."""
-        return min(self.stage.bounds.answer, LONGEST_ANSWER_SECONDS + 2 * self.usual)
+        return min(self.stage.bounds.answer, self.stage.bounds.look + 2 * self.usual)
 
     def card(self) -> str:
         """The command that asks for the agent card."""
-        return f"curl -sSi {shlex.quote(redact(self.wire.base_url) + CARD_PATHS[0])}"
+        return self.wire.curl_to(CARD_PATHS[0], "-sSi")
 
     def probe(self) -> str:
         """The command that shows the store."""
@@ -67,7 +68,8 @@ class Bench:
 class LayerLook:
     """How a layer is looked at: not at all unless those that it `needs` are in order.
 
-    `show` is the command that shows the layer where no answer came.
+    `show` is the command that shows the layer where no answer came. It is never called in order where one of the proofs
+    is disproven that it `denies`.
     """
 
     name: str
@@ -75,3 +77,4 @@ class LayerLook:
     see: Callable[[Bench], Awaitable[LayerState]]
     show: Callable[[Bench], str]
     needs: tuple[str, ...] = ()
+    denies: tuple[str, ...] = ()

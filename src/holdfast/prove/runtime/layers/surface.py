@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.prove.runtime.layers.layer import Bench, LayerLook, LayerState
-from holdfast.prove.runtime.restarts import Switch
+from holdfast.prove.runtime.runs.restarts import Switch
 from holdfast.prove.wire.client import CARD_PATHS
 
 ALWAYS = ("name", "description", "version", "capabilities", "defaultInputModes", "defaultOutputModes", "skills")
@@ -26,7 +26,7 @@ async def card(bench: Bench) -> LayerState:
         if page.status == 200 and page.document is not None:
             lacking = missing(page.document)
             got = f"a card that lacks {', '.join(lacking)}" if lacking else "a complete card"
-            return LayerState(not lacking, got, f"curl -sS {page.url}")
+            return LayerState(not lacking, got, bench.wire.curl_to(path, "-sS"))
         seen.append(page)
     got = "; ".join(f"HTTP {page.status} {page.start_of_body!r}" for page in seen)
     return LayerState(False, got, bench.card())

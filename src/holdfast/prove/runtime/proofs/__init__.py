@@ -1,10 +1,8 @@
-"""The catalogue: one file per proof, each with a `PROOF`. A file that is put here is found."""
+"""The catalogue: one file per proof, each with a `PROOF`. A file that is put here, or into `faults`, is found."""
 
-from collections.abc import Collection
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
-from holdfast.core.errors import InvalidInput
 from holdfast.prove.runtime.proof import Proof
 
 GATE = ("name", "file-only", "file-caption", "memory")
@@ -12,24 +10,15 @@ LEFT_FOR_LATER = ("memory-deep", "tool-use", "stream-cancel", "peer")
 CHECKED_BY_NOBODY = (
     *("restart", "crash", "crash-mid-turn", "isolation", "parallel", "duplicate"),
     *("task-follow-up", "file-later", "resubscribe", "long", "cancel", "both-wires"),
+    *("wording", "task-later", "effect", "approval", "children", "pause", "upgrade"),
 )
 ORDER = (*GATE, *LEFT_FOR_LATER, *CHECKED_BY_NOBODY)
 
 
 def catalogue() -> dict[str, Proof]:
     """Every proof by name, in the order of the catalogue; one that has no place in it comes last."""
-    found = [import_module(f"{__name__}.{module.name}").PROOF for module in iter_modules(__path__)]
+    names = [module.name for module in walk_packages(__path__, f"{__name__}.") if not module.ispkg]
+    found = [import_module(name).PROOF for name in names]
     places = {name: place for place, name in enumerate(ORDER)}
     found.sort(key=lambda proof: (places.get(proof.name, len(ORDER)), proof.name))
     return {proof.name: proof for proof in found}
-
-
-def select(proofs: dict[str, Proof], only: Collection[str]) -> list[Proof]:
-    """The proofs asked for (all if none is) and those that they need, in the order of the catalogue."""
-    unknown = sorted(set(only) - set(proofs))
-    if unknown:
-        raise InvalidInput(f"there is no proof named {', '.join(unknown)}", hint=f"one or more of {', '.join(proofs)}")
-    wanted = set(only or proofs)
-    for _ in proofs:
-        wanted |= {need for name in wanted for need in proofs[name].needs if need in proofs}
-    return [proof for proof in proofs.values() if proof.name in wanted]

@@ -31,4 +31,13 @@ async def _tell_and_ask(stage: Stage, version: WireVersion) -> None:
     await stage.say(f"ask over {version}", context, "What's my name?", version=version)
 
 
-PROOF = Proof("both-wires", "a conversation is remembered over A2A 0.3 and 1.0", steps, check)
+PROOF = Proof(
+    "both-wires",
+    "a conversation is remembered over A2A 0.3 and 1.0",
+    steps,
+    check,
+    requires=frozenset({"both wires"}),
+    remedy="The agent card offers two versions, and one of them does not lead to the same conversations. Serve both "
+    "from one handler, or offer only one.",
+    shown_in=("listen",),
+)

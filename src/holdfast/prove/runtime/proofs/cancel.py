@@ -9,6 +9,7 @@ from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SEEN_RUNNING_SECONDS = 3.0
+LONG_TURN_SECONDS = 3
 
 
 async def steps(stage: Stage) -> None:
@@ -35,9 +36,11 @@ async def steps(stage: Stage) -> None:
 def check(history: History, facts: Facts) -> Finding:
     """The task is canceled and stays so, and what it was to do was not done."""
     if not history.took("cancel"):
-        return never_caught(history.turn("accept"), history.look("see it running"))
+        return never_caught(history.turn("accept"), history.look("see it running"), LONG_TURN_SECONDS)
     wish, later = history.last_look("cancel"), history.last_look("look at the task")
     seen, control = history.file("look"), history.file("look at the control")
+    if wish.reply.error and wish.at - history.last_look("see it running").at > LONG_TURN_SECONDS / 2:
+        return never_caught(history.turn("accept"), wish, LONG_TURN_SECONDS)
     if later.reply.error or later.reply.state is not TaskState.CANCELED:
         return disproven(
             "the running task was not canceled",
@@ -65,7 +68,7 @@ def check(history: History, facts: Facts) -> Finding:
 
 
 def _request(line: str, file: str) -> str:
-    return f"Think for 2 seconds, then append the line {line} to the file {file}."
+    return f"Think for {LONG_TURN_SECONDS} seconds, then append the line {line} to the file {file}."
 
 
 PROOF = Proof(
@@ -73,5 +76,9 @@ PROOF = Proof(
     "a task that is canceled is not worked on any more",
     steps,
     check,
-    requires=frozenset({"workspace"}),
+    requires=frozenset({"workspace", "tasks"}),
+    profile="tools",
+    remedy="The task was called canceled while its work went on, or was not canceled at all. Stop the work first, "
+    "then say so; do not shield it from being cancelled.",
+    shown_in=("Executor.cancel",),
 )

@@ -55,7 +55,7 @@ def _addressed(turn: TurnRecord, facts: Facts) -> Finding | None:
     wrong = answered(turn) or no_marker(turn, f"{turn.step}, with “{CAPTION}”")
     if wrong:
         return wrong
-    text = turn.reply.text
+    text = turn.reply.readings
     if any(says(text, word) for word in (facts.code_word, *ONLY_IN_THE_FILE)):
         return None
     own_words = text.lower().replace(CAPTION, "")
@@ -69,4 +69,14 @@ def _addressed(turn: TurnRecord, facts: Facts) -> Finding | None:
     )
 
 
-PROOF = Proof("file-caption", "a file that comes with words is answered by both", steps, check, gate=True)
+PROOF = Proof(
+    "file-caption",
+    "a file that comes with words is answered by both",
+    steps,
+    check,
+    gate=True,
+    profile="files",
+    remedy="The file or the words did not reach the model. Read every part of a message, and fetch from the "
+    "workspace what is named by a URI.",
+    shown_in=("read",),
+)

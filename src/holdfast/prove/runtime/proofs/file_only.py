@@ -20,7 +20,7 @@ def check(history: History, facts: Facts) -> Finding:
     wrong = answered(turn, "a file without words") or no_marker(turn, "a file without words")
     if wrong:
         return wrong
-    if says(turn.reply.text, facts.file_name) or says(turn.reply.text, facts.code_word):
+    if says(turn.reply.readings, facts.file_name) or says(turn.reply.readings, facts.code_word):
         return proven("the answer to a file without words is about the file")
     if asks_back(turn.reply.text):
         return proven("the answer to a file without words asks what to do with it")
@@ -32,4 +32,14 @@ def check(history: History, facts: Facts) -> Finding:
     )
 
 
-PROOF = Proof("file-only", "a message that is a file and no words is answered", steps, check, gate=True)
+PROOF = Proof(
+    "file-only",
+    "a message that is a file and no words is answered",
+    steps,
+    check,
+    gate=True,
+    profile="files",
+    remedy="A message without words was taken for an empty one. Read every part of a message, and let the model know "
+    "of the files in it.",
+    shown_in=("read",),
+)

@@ -23,4 +23,13 @@ def check(history: History, facts: Facts) -> Finding:
     return wrong or proven(f"the other context knows {facts.color}")
 
 
-PROOF = Proof("memory", "what was saved in one context is recalled in another", steps, check, gate=True)
+PROOF = Proof(
+    "memory",
+    "what was saved in one context is recalled in another",
+    steps,
+    check,
+    gate=True,
+    profile="memory",
+    remedy="What the memory tool keeps belongs to one conversation. Keep it outside of any context, for the user.",
+    shown_in=("Memory",),
+)

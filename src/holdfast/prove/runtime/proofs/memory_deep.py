@@ -2,7 +2,7 @@
 
 import asyncio
 
-from holdfast.prove.runtime.checks import answered, came_back, recalls, says
+from holdfast.prove.runtime.checks import always_back, answered, proven_live, recalls, says
 from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
 from holdfast.prove.runtime.proof import Proof
@@ -11,7 +11,7 @@ from holdfast.prove.verdict import Finding, inconclusive, proven
 
 RECALL_CITY = "Use the memory tool to recall my favorite city, then tell me what it is."
 RECALL_FRUIT = "Use the memory tool to recall my favorite fruit, then tell me what it is."
-ASK, ASK_AGAIN = "ask everywhere", "ask everywhere again"
+ASK, ASK_AGAIN, ASK_AT_LAST = "ask everywhere", "ask everywhere again", "ask after the kill"
 
 
 async def steps(stage: Stage) -> None:
@@ -27,13 +27,21 @@ async def steps(stage: Stage) -> None:
 
 
 async def after(stage: Stage) -> None:
-    """Ask in all contexts again, and in a new one."""
+    """Ask in all contexts again, and in a new one; then a fourth city in the first."""
     contexts = [turn.context_id for turn in stage.history.turns(f"{ASK}: city")]
     await _ask(stage, ASK_AGAIN, [*contexts, stage.new_context()], within=stage.bounds.answer)
+    fourth = _remember(f"my favorite city is {stage.facts.name}.")
+    await stage.say("fourth city", contexts[0], fourth, within=stage.bounds.answer)
+
+
+async def after_kill(stage: Stage) -> None:
+    """Ask in the second context, and in a new one."""
+    contexts = [stage.history.turn("second city").context_id, stage.new_context()]
+    await _ask(stage, ASK_AT_LAST, contexts, within=stage.bounds.answer)
 
 
 def check(history: History, facts: Facts) -> Finding:
-    """Everything is acknowledged; the second city is known after the second, the third in the end."""
+    """Everything is acknowledged; the second city is known after the second, the third then, the fourth in the end."""
     _, second, third = facts.cities
     for told in ("first city", "second city", "fruit", "third city"):
         if wrong := answered(history.turn(told)):
@@ -41,12 +49,16 @@ def check(history: History, facts: Facts) -> Finding:
     wrong = recalls(history.turn("ask for the second"), second) or _newest(history, ASK, third, facts.fruit)
     if wrong:
         return wrong
+    if not history.starts():
+        return _tells_all(history, facts) or proven_live(f"every context knows {third}, the newest")
     wrong = (
-        came_back(history.power("start again"))
+        always_back(history)
         or _newest(history, ASK_AGAIN, third, facts.fruit)
+        or answered(history.turn("fourth city"))
+        or _newest(history, ASK_AT_LAST, facts.name, facts.fruit)
         or _tells_all(history, facts)
     )
-    return wrong or proven(f"every context knows {third}, the newest, also after a restart")
+    return wrong or proven(f"every context knows {third}, the newest, and after a kill {facts.name}, the newest then")
 
 
 async def _ask(stage: Stage, step: str, contexts: list[str], within: float | None) -> None:
@@ -63,7 +75,7 @@ def _tells_all(history: History, facts: Facts) -> Finding | None:
     """Somewhere the answer is the newest city alone, else nobody knows which of them the target takes for it."""
     *older, newest = facts.cities
     asked = [*history.turns(f"{ASK}: city"), *history.turns(f"{ASK_AGAIN}: city")]
-    if not all(any(says(turn.reply.text, city) for city in older) for turn in asked):
+    if not all(any(says(turn.reply.readings, city) for city in older) for turn in asked):
         return None
     return inconclusive(
         "no answer shows which of the facts is taken for the newest",
@@ -85,4 +97,11 @@ PROOF = Proof(
     check,
     power="stop",
     after=after,
+    after_kill=after_kill,
+    live=True,
+    live_claim="of a fact that several contexts overwrite, the newest is recalled everywhere",
+    profile="memory",
+    remedy="The memory tool forgets at a restart, or does not let a new fact replace the old one. Keep each fact on "
+    "disk by its name, and write over it.",
+    shown_in=("Memory",),
 )

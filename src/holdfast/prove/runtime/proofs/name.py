@@ -22,4 +22,13 @@ def check(history: History, facts: Facts) -> Finding:
     return wrong or proven(f"the answer names {facts.name}")
 
 
-PROOF = Proof("name", "what was said in one turn is known in the next", steps, check, gate=True)
+PROOF = Proof(
+    "name",
+    "what was said in one turn is known in the next",
+    steps,
+    check,
+    gate=True,
+    remedy="Each turn seems to be a conversation of its own. Keep the history by contextId, never by taskId, and "
+    "give all of it to the model with each message.",
+    shown_in=("Conversations.hear",),
+)

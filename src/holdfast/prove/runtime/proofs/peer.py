@@ -26,14 +26,14 @@ def check(history: History, facts: Facts) -> Finding:
     wrong = answered(turn)
     if wrong:
         return wrong
-    if not any("password" in text.lower() for _, text in asked.questions):
+    if not any("password" in question.text.lower() for question in asked.questions):
         return disproven(
             "the other agent was not asked",
             expected=f"a question to it after “{turn.said}”",
             got=f"no question, and {turn.reply.describe()}",
             curl=turn.curl,
         )
-    if not says(turn.reply.text, facts.secret):
+    if not says(turn.reply.readings, facts.secret):
         return disproven(
             "the answer does not carry what the other agent said",
             expected=f"an answer with {facts.secret} in it, which only the other agent knows",
@@ -43,7 +43,7 @@ def check(history: History, facts: Facts) -> Finding:
     keeps = history.took("look at the task")
     if keeps:
         look = history.last_look("look at the task")
-        if not says(look.reply.text, facts.secret):
+        if not says(look.reply.readings, facts.secret):
             return disproven(
                 "the exchange is not kept",
                 expected=f"a task that keeps {facts.secret}",
@@ -60,4 +60,7 @@ PROOF = Proof(
     steps,
     check,
     requires=frozenset({"peer"}),
+    profile="tools",
+    remedy="The agent was not asked, or its answer was lost on the way. Send it a message over A2A, wait for the end "
+    "of its task, and keep what it said in the answer.",
 )

@@ -57,7 +57,7 @@ def check(history: History, facts: Facts) -> Finding:
             got=repr(again.text),
             curl=again.curl,
         )
-    if not says(look.reply.text, str(COUNT_TO)) and not says(look.reply.text, COUNTED):
+    if not says(look.reply.readings, str(COUNT_TO)) and not says(look.reply.readings, COUNTED):
         return inconclusive(
             "the answer is not whole, so nothing shows that its end was told",
             expected=f"an answer that gets to {COUNT_TO}",
@@ -85,5 +85,9 @@ PROOF = Proof(
     "who loses a stream and subscribes again misses nothing",
     steps,
     check,
-    requires=frozenset({"streaming"}),
+    requires=frozenset({"streaming", "tasks"}),
+    profile="streaming",
+    remedy="A new subscriber is not told what came before, or not the end. Send the task as it stands with all that "
+    "was said, then what is new from that moment on.",
+    shown_in=("Executor.execute",),
 )

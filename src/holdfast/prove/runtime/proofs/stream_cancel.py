@@ -46,5 +46,9 @@ PROOF = Proof(
     "after a stream was cut the task ends and the conversation goes on",
     steps,
     check,
-    requires=frozenset({"streaming"}),
+    requires=frozenset({"streaming", "tasks"}),
+    profile="streaming",
+    remedy="The turn ends with the connection that follows it. Let it run by itself, and let the stream only tell "
+    "what happens.",
+    shown_in=("Executor.execute",),
 )

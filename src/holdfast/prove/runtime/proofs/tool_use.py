@@ -48,4 +48,8 @@ PROOF = Proof(
     steps,
     check,
     requires=frozenset({"workspace"}),
+    profile="tools",
+    remedy="The agent says that it used a skill and did not. Read skills/NAME/SKILL.md in the workspace, call the "
+    "tools that it asks for, and answer only then.",
+    shown_in=("Agent._words",),
 )
