@@ -1,0 +1,94 @@
+"""The dashboard in a real Chromium: one tab, what it complained of, and what its policy forbade."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+from tests.support import chromium
+from tests.support.eventually import wait_until
+
+PROGRAM = chromium.find()
+NO_CHROMIUM = "NOT RUN: the dashboard was not looked at, as there is no Chromium (scripts/chromium-here)"
+needs_chromium = pytest.mark.skipif(PROGRAM is None, reason=NO_CHROMIUM)
+
+PATIENCE_MS = 60_000
+PHONE = 390
+
+expect.set_options(timeout=PATIENCE_MS)
+
+FORBIDDEN = """
+window.forbidden = [];
+addEventListener("securitypolicyviolation", (e) => window.forbidden.push(`${e.violatedDirective} ${e.blockedURI}`));
+"""
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """A Chromium."""
+    assert PROGRAM is not None
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=chromium.FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Tab:
+    """A page of a gateway."""
+
+    page: Page
+    url: str
+    errors: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
+
+    def go(self, place: str) -> None:
+        """Show a place of the dashboard, as who opens a link in a new tab."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/#/{place}")
+
+    def asked(self, dialog: Dialog) -> None:
+        """A window of the browser's own: the page never opens one, so something that was said did."""
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression in the page."""
+        return self.page.evaluate(expression)
+
+    def seqs(self) -> list[int]:
+        """The seqs of the entries in the page now, from top to bottom."""
+        found = "[...document.querySelectorAll('[data-seq]')].map((each) => Number(each.dataset.seq))"
+        return [int(each) for each in self.ask(found)]
+
+    def wait_for_top_below(self, seq: int) -> None:
+        """Wait until an older entry than this one is in the page. (The page's policy lets nobody evaluate a text in it,
+        so the waiting is done here.)"""
+        wait_until(lambda: self.seqs()[0] < seq or None)
+
+    def check_calm(self) -> None:
+        """Nothing was forbidden, nothing failed, and nothing was asked of another site."""
+        assert self.ask("window.forbidden") == []
+        assert self.errors == []
+        assert [each for each in self.requested if not each.startswith((self.url, "blob:", "data:", "about:"))] == []
+
+
+@contextmanager
+def tab_of(browser: Browser, url: str, *, width: int = 1280, **options: Any) -> Iterator[Tab]:
+    """A tab with nothing kept from others."""
+    context = browser.new_context(viewport={"width": width, "height": 860}, **options)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.add_init_script(FORBIDDEN)
+    tab = Tab(page, url)
+    page.on("pageerror", lambda error: tab.errors.append(str(error)))
+    page.on("dialog", tab.asked)
+    page.on("request", lambda request: tab.requested.append(request.url))
+    try:
+        yield tab
+    finally:
+        context.close()

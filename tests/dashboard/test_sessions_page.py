@@ -1,0 +1,178 @@
+"""The list of sessions: live, filtered by its address, changed many at once."""
+
+import re
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+from tests.dashboard.browsing import PHONE, Tab, needs_chromium, tab_of
+from tests.dashboard.writing import append, describe, message, ok
+
+pytestmark = [pytest.mark.e2e, needs_chromium]
+
+
+def row(tab: Tab, session: str) -> Locator:
+    return tab.page.locator(f'[data-session="{session}"]')
+
+
+def test_a_row_says_what_the_session_is(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "row-1", userId="ada", agent="main", tags=["billing"], metadata={"title": "An invoice"})
+    append(client, "row-1", message("user", "the invoice is wrong"), message("agent", "It is **mended**."))
+    tab.go("sessions")
+    shown = row(tab, "row-1")
+    for words in ("An invoice", "It is mended.", "ada", "main", "billing"):
+        expect(shown).to_contain_text(words)
+    expect(shown.get_by_role("img", name="active")).to_be_visible()
+    assert re.search(r"\d{4}", shown.locator("time").get_attribute("title") or "")
+
+
+def test_what_happens_appears_without_a_reload(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "live-1", userId="grace")
+    tab.go("sessions")
+    expect(row(tab, "live-1")).to_be_visible()
+    expect(tab.page.get_by_text("Live", exact=True)).to_be_visible()
+    append(client, "live-1", message("user", "are you there?"))
+    expect(row(tab, "live-1")).to_contain_text("are you there?")
+    describe(client, "live-2", userId="grace", metadata={"title": "Born while you look"})
+    expect(row(tab, "live-2")).to_contain_text("Born while you look")
+    ok(client.delete("/api/sessions/live-2"))
+    expect(row(tab, "live-2")).to_have_count(0)
+
+
+def test_filters_and_words_are_in_the_address_and_survive_a_reload(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "kite", userId="ada", tags=["sky"])
+    append(client, "kite", message("user", "a red kite above the mill"))
+    describe(client, "boat", userId="ada", tags=["sea"])
+    append(client, "boat", message("user", "a red boat"))
+    tab.go("sessions")
+    expect(row(tab, "boat")).to_be_visible()
+    tab.page.keyboard.press("/")
+    tab.page.keyboard.type("kite mill")
+    expect(row(tab, "boat")).to_have_count(0)
+    expect(row(tab, "kite")).to_be_visible()
+    assert "q=kite" in tab.page.url
+    tab.page.reload()
+    expect(row(tab, "kite")).to_be_visible()
+    expect(row(tab, "boat")).to_have_count(0)
+    expect(tab.page.get_by_role("searchbox")).to_have_value("kite mill")
+    tab.go("sessions?tag=sea")
+    expect(row(tab, "boat")).to_be_visible()
+    expect(row(tab, "kite")).to_have_count(0)
+    tab.page.get_by_title("Remove this filter").click()
+    expect(row(tab, "kite")).to_be_visible()
+    tab.go("sessions?q=nobody+ever+said+this")
+    tab.page.get_by_role("button", name="Remove all filters").click()
+    expect(row(tab, "kite")).to_be_visible()
+
+
+def test_many_are_tagged_archived_and_deleted_at_once(tab: Tab, client: httpx2.Client) -> None:
+    for number in range(3):
+        describe(client, f"bulk-{number}", userId="linus", tags=["bulk"])
+    tab.go("sessions?tag=bulk")
+    expect(row(tab, "bulk-2")).to_be_visible()
+    keys = tab.page.keyboard
+    for key in "jxjx":
+        keys.press(key)
+    expect(tab.page.get_by_text("2 chosen")).to_be_visible()
+    tab.page.get_by_role("button", name="Tag", exact=True).click()
+    keys.type("seen, -bulk")
+    keys.press("Enter")
+    expect(tab.page.get_by_text("2 sessions tagged")).to_be_visible()
+    assert ok(client.get("/api/sessions/bulk-2"))["metadata"]["tags"] == ["seen"]
+    assert ok(client.get("/api/sessions/bulk-0"))["metadata"]["tags"] == ["bulk"]
+
+    tab.go("sessions?tag=seen")
+    expect(row(tab, "bulk-1")).to_be_visible()
+    keys.press("j")
+    keys.press("e")
+    expect(tab.page.get_by_text("1 session archived")).to_be_visible()
+    assert ok(client.get("/api/sessions/bulk-2"))["metadata"]["status"] == "archived"
+    tab.page.get_by_role("button", name="Undo").click()
+    expect(tab.page.get_by_text("1 session as before")).to_be_visible()
+    assert ok(client.get("/api/sessions/bulk-2"))["metadata"]["status"] == "active"
+
+    keys.press("#")
+    dialog = tab.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Delete 1 session?")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert client.get("/api/sessions/bulk-2").status_code == 200
+    keys.press("#")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(row(tab, "bulk-2")).to_have_count(0)
+    assert client.get("/api/sessions/bulk-2").status_code == 410
+    tab.page.get_by_role("button", name="Undo").last.click()
+    expect(row(tab, "bulk-2")).to_be_visible()
+    assert ok(client.get("/api/sessions/bulk-2"))["metadata"]["tags"] == ["seen"]
+
+
+def test_a_hold_is_laid_and_released(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "held-1", tags=["held"])
+    tab.go("sessions?tag=held")
+    expect(row(tab, "held-1")).to_be_visible()
+    tab.page.keyboard.press("j")
+    tab.page.keyboard.press("h")
+    tab.page.keyboard.type("case 17")
+    tab.page.keyboard.press("Enter")
+    expect(row(tab, "held-1").get_by_text("hold", exact=True)).to_be_visible()
+    assert ok(client.get("/api/sessions/held-1"))["metadata"]["held"] is True
+    tab.page.get_by_role("button", name="Undo").click()
+    expect(tab.page.get_by_text("1 session as before")).to_be_visible()
+    expect(row(tab, "held-1").get_by_text("hold", exact=True)).to_have_count(0)
+    assert ok(client.get("/api/sessions/held-1"))["metadata"]["held"] is False
+
+
+def test_unread_until_it_is_opened(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "unread-1", metadata={"title": "Tidings"})
+    tab.go("sessions")
+    expect(row(tab, "unread-1")).to_be_visible()
+    expect(row(tab, "unread-1").get_by_label("Unread")).to_have_count(0)
+    append(client, "unread-1", message("agent", "news"))
+    expect(row(tab, "unread-1").get_by_label("Unread")).to_be_visible()
+    row(tab, "unread-1").get_by_role("link").click()
+    expect(tab.page.get_by_text("news")).to_be_visible()
+    tab.page.keyboard.press("u")
+    expect(row(tab, "unread-1")).to_be_visible()
+    expect(row(tab, "unread-1").get_by_label("Unread")).to_have_count(0)
+
+
+def test_pages_follow_as_one_scrolls(tab: Tab, client: httpx2.Client) -> None:
+    for number in range(130):
+        describe(client, f"page-{number:03}", tags=["paged"])
+    tab.go("sessions?tag=paged")
+    expect(row(tab, "page-129")).to_be_visible()
+    expect(row(tab, "page-000")).to_have_count(0)
+    tab.page.get_by_role("region", name="Sessions").hover()
+    tab.page.mouse.wheel(0, 5_000)
+    expect(tab.page.locator("[data-session]").first).not_to_have_attribute("data-session", "page-129")
+    tab.page.mouse.wheel(0, 50_000)
+    expect(row(tab, "page-000")).to_be_visible()
+    assert tab.ask("document.querySelectorAll('[data-session]').length") < 60
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_a_phone_in_both_themes(browser: Browser, gateway_url: str, client: httpx2.Client, dark: bool) -> None:
+    describe(client, "phone-1", metadata={"title": "A very long title " * 20}, tags=["one", "two", "three", "four"])
+    with tab_of(browser, gateway_url, width=PHONE, color_scheme="dark" if dark else "light") as tab:
+        tab.go("sessions")
+        expect(row(tab, "phone-1")).to_be_visible()
+        assert tab.ask("document.documentElement.scrollWidth") <= PHONE
+        tab.page.get_by_role("button", name="Menu").click()
+        tab.page.get_by_role("navigation").get_by_role("link", name="Approvals").click()
+        expect(tab.page.get_by_role("heading", name="Approvals")).to_be_attached()
+        tab.check_calm()
+
+
+def test_help_palette_and_theme_by_keys(tab: Tab) -> None:
+    tab.go("sessions")
+    expect(tab.page.get_by_text("Live", exact=True)).to_be_visible()
+    tab.page.keyboard.press("?")
+    expect(tab.page.get_by_role("dialog", name="Keyboard")).to_contain_text("Next session")
+    tab.page.keyboard.press("Escape")
+    expect(tab.page.get_by_role("dialog")).to_have_count(0)
+    tab.page.keyboard.press("Control+k")
+    tab.page.keyboard.type("theme dark")
+    tab.page.keyboard.press("Enter")
+    assert tab.ask("document.documentElement.dataset.theme") == "dark"
+    tab.page.keyboard.press("g")
+    tab.page.keyboard.press("m")
+    expect(tab.page).to_have_url(re.compile(r"#/memory"))
