@@ -5,8 +5,6 @@ import contextlib
 import json
 import os
 import random
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +13,11 @@ from tests.client.gate import CutOff, Gate, Seen, let_through, problem
 from tests.client.looking import actions, ask, free_port, numbers, patches, spools
 from tests.gateway.process import Running, running
 from tests.support.eventually import wait_until
+from tests.support.processes import holdfast
 
 from holdfast.client import HookAgent, HookAgentBlocking
 from holdfast.client.segments import MARK
-
-ROOT = Path(__file__).parents[2]
+from holdfast.core import SystemClock
 
 
 async def test_a_service_that_comes_later_gets_all_of_it(tmp_path: Path) -> None:
@@ -101,8 +99,9 @@ class Lives:
 
     def live_and_be_killed(self, url: str, lines: int) -> None:
         """One more life, that goes on after the last step."""
-        command = [sys.executable, "-m", "tests.client.program", url, "killed", str(self.steps + 1)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
+        words = (url, "killed", str(self.steps + 1))
+        spool = os.environ["HOLDFAST_SPOOL"]
+        with holdfast(*words, module="tests.client.program", variables={"HOLDFAST_SPOOL": spool}) as program:
             assert program.stdout is not None
             for _ in range(lines):
                 self._said(program.stdout.readline())
@@ -111,7 +110,7 @@ class Lives:
                 if line.endswith("\n"):  # else it was killed while it said so
                     self._said(line)
         # What was written when it died counts too, although it could not say so any more.
-        for path in Path(os.environ["HOLDFAST_SPOOL"]).glob("killed~*/*.jsonl"):
+        for path in Path(spool).glob("killed~*/*.jsonl"):
             for entry in path.read_bytes().split(b"\n")[:-1]:
                 body = json.loads(entry.rpartition(MARK)[2])["body"]
                 if body.get("type") == "step":
@@ -131,7 +130,7 @@ class Lives:
             self.steps = max(self.steps, n)
 
 
-@pytest.mark.parametrize("cycles", [5, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cycles", [5, pytest.param(30, marks=pytest.mark.long(seconds=25))])
 def test_a_killed_program_loses_nothing_that_it_logged(tmp_path: Path, spool: Path, cycles: int) -> None:
     """The service is away in every second life, and the program is killed in every one but the last."""
     chance = random.Random(20261115)
@@ -194,6 +193,22 @@ async def test_what_a_dead_program_left_comes_before_what_is_new(gateway: Runnin
         gate.decide = let_through
         await agent.flush()
     assert numbers(gateway.url, "lives") == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("step", [0, -3_600_000], ids=["stands still", "is set back"])
+async def test_what_dead_programs_left_keeps_its_order_if_the_clock(
+    step: int, gateway: Running, spool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = SystemClock().now()
+    with monkeypatch.context() as patch:
+        for life in range(6):
+            time = now + life * step
+            patch.setattr(SystemClock, "now", lambda _, time=time: time)
+            with HookAgentBlocking(f"clock{step}", url="http://127.0.0.1:1") as dead:
+                dead.log_action("step", {"n": life})
+    async with HookAgent(f"clock{step}", url=gateway.url) as agent:
+        await agent.flush()
+    assert numbers(gateway.url, f"clock{step}") == [0, 1, 2, 3, 4, 5]
 
 
 async def test_a_program_waits_for_the_one_that_is_delivering_its_leftovers(gate: Gate, spool: Path) -> None:

@@ -202,7 +202,7 @@ def test_a_handler_may_close_it_wherever_it_interrupts(gateway: Running) -> None
     assert each_line(run) > 5
 
 
-@pytest.mark.parametrize("seconds", [1, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [1, pytest.param(20, marks=pytest.mark.long(seconds=20))])
 def test_time_limits_that_strike_at_random_lose_nothing(gateway: Running, seconds: int) -> None:
     """Real signals, as a soft time limit raises them, in the thread that logs, flushes and begins again."""
     session = f"limits-{seconds}"

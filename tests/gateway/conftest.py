@@ -7,8 +7,9 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from tests.gateway.calling import Caller
-from tests.gateway.process import PATIENCE, Running, running
+from tests.gateway.process import Running, running
 from tests.gateway.tight import tight
+from tests.support.web import web_client
 
 from holdfast.gateway.app import create_app
 from holdfast.store import Store, open_store
@@ -41,7 +42,7 @@ def caller(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         url = request.getfixturevalue("postgres").new_database()
     with (
         running(data, "--store", url) as gateway,
-        httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client,
+        web_client(base_url=gateway.url) as client,
     ):
         yield Caller(gateway.url, request.param, url, client)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 from tests.gateway.process import PATIENCE
+from tests.support.web import async_web_client
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ async def following(url: str, last_event_id: str | None = None, **headers: str) 
     if last_event_id is not None:
         headers["Last-Event-ID"] = last_event_id
     async with (
-        httpx2.AsyncClient(trust_env=False, verify=False, timeout=PATIENCE) as client,
+        async_web_client() as client,
         client.stream("GET", url, headers=headers) as answer,
     ):
         if answer.status_code != 200:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 from tests.gateway.process import PATIENCE
+from tests.support.web import web_client
 from websockets.sync.client import ClientConnection, connect
 
 from holdfast.store import open_store
@@ -51,7 +52,7 @@ def bearer(token: str | None, tenant: str | None = None) -> dict[str, str]:
 
 def client(url: str, token: str | None = None, tenant: str | None = None) -> httpx2.Client:
     """A client that sends this token."""
-    return httpx2.Client(base_url=url, trust_env=False, timeout=PATIENCE, headers=bearer(token, tenant))
+    return web_client(base_url=url, headers=bearer(token, tenant))
 
 
 @contextmanager

@@ -2,16 +2,15 @@
 
 import asyncio
 import json
-import os
-import select
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.processes import Process, first_line, holdfast, python
 
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.listen import listen, url_of
@@ -26,7 +25,7 @@ PATIENCE = 30.0
 class Running:
     """A gateway process and where it is."""
 
-    process: subprocess.Popen[str]
+    process: Process
     url: str
 
     @property
@@ -38,7 +37,7 @@ class Running:
         """SIGTERM; the exit code and what was said on stderr."""
         self.process.send_signal(signal.SIGTERM)
         _, err = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, err
+        return self.process.wait(), err
 
 
 def command(*arguments: str, module: str = "holdfast") -> list[str]:
@@ -46,29 +45,15 @@ def command(*arguments: str, module: str = "holdfast") -> list[str]:
     return [sys.executable, "-m", module, "serve", *arguments]
 
 
-def environment() -> dict[str, str]:
-    """Ours, without what would change a gateway."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "OPENAI_"))}
-
-
 @contextmanager
-def running(data: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
-    """A gateway process; killed at the end if it still runs."""
-    with subprocess.Popen(
-        command("--json", "--port", str(port), "--data", str(data), *arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert select.select([process.stdout], [], [], PATIENCE)[0], "no word from the gateway"
-            said = json.loads(process.stdout.readline())
-            assert "code" not in said, said  # a refusal names the server that is in the way by its URL
-            yield Running(process, said["url"])
-        finally:
-            process.kill()
+def running(data: Path, *arguments: str, port: int = 0, as_child: bool = False) -> Iterator[Running]:
+    """A gateway process; killed at the end if it still runs. As a child of this process it has memory of its own, and
+    once it has ended it is a zombie until somebody waits for it."""
+    words = ("serve", "--json", "--port", str(port), "--data", str(data), *arguments)
+    with python("-m", "holdfast", *words) if as_child else holdfast(*words) as process:
+        said = json.loads(first_line(process))
+        assert "code" not in said, said  # a refusal names the server that is in the way by its URL
+        yield Running(process, said["url"])
 
 
 class NoAgent:
@@ -108,5 +93,5 @@ async def served(
         try:
             yield Served(gateway, server, int(url_of("127.0.0.1", listener).rsplit(":", 1)[1]))
         finally:
-            server.should_exit = True
+            server.stop()
             await task

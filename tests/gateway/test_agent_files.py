@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.a2a.webhooks import Hook, listening
 from tests.gateway.holders import Wanted, client, make_tokens
 from tests.gateway.process import PATIENCE, Running, running
+from tests.support.scripted_server import ScriptedServer, webhook
 
 MIB = 1024 * 1024
 HOLDERS = {"writer": Wanted(["write"]), "reader": Wanted(["read"]), "other": Wanted(["write"], "other")}
@@ -109,11 +109,11 @@ def test_a_message_may_be_as_large_as_its_files(writer: httpx2.Client) -> None:
 
 
 async def test_news_are_posted_to_hosts_that_the_operator_named(writer: httpx2.Client) -> None:
-    async with listening() as hook:
+    with webhook() as hook:
         sent = await asyncio.to_thread(_send_with_push, writer, hook)
         assert sent["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
-        await hook.wait_for(lambda: "TASK_STATE_COMPLETED" in str(hook.posted))
-        assert hook.posted[-1].headers["x-a2a-notification-token"] == "t"
+        await hook.wait_for(lambda: "TASK_STATE_COMPLETED" in str(hook.requests))
+        assert hook.requests[-1].headers["x-a2a-notification-token"] == "t"
     refused = await asyncio.to_thread(
         lambda: send(writer, "push-2", {"text": "hi"}, taskPushNotificationConfig={"url": "http://localhost:1/"})
     )
@@ -121,6 +121,6 @@ async def test_news_are_posted_to_hosts_that_the_operator_named(writer: httpx2.C
     assert "not public" in refused["error"]["message"]
 
 
-def _send_with_push(writer: httpx2.Client, hook: Hook) -> dict[str, Any]:
+def _send_with_push(writer: httpx2.Client, hook: ScriptedServer) -> dict[str, Any]:
     config = {"url": f"http://127.0.0.1:{hook.port}/hook", "token": "t"}
     return send(writer, "push-1", {"text": "hi"}, taskPushNotificationConfig=config)

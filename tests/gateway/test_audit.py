@@ -26,7 +26,7 @@ from tests.support.material import numbered
 
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import StorageFull
-from holdfast.gateway.access.auditing import Audits
+from holdfast.gateway.access.audit import Audits
 from holdfast.gateway.access.auth import CALLER, STORE
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.access.scopes import Caller
@@ -56,7 +56,8 @@ async def entries(asks: httpx2.AsyncClient, query: str = "limit=1000") -> list[d
 
 
 async def test_what_is_written_down(store: Store) -> None:
-    """Of every route: deletions, exports, and all but reading that needs an admin or an operator."""
+    """Of every route: deletions, undeletes, exports, answers of people, what is forgotten, and all but reading that
+    needs an admin or an operator."""
     token, text = await store.tokens.create("the boss", ["operator"])
     routes = {route: needs for route, needs in table().items() if not route.startswith("WS")}
     async with asking(store, text) as (boss,):
@@ -69,6 +70,8 @@ async def test_what_is_written_down(store: Store) -> None:
             expected = (
                 method == "DELETE"
                 or path.startswith("/api/export")
+                or (method == "POST" and path.startswith("/api/archives/"))
+                or route in {"POST /api/tasks/{task_id}/answer", "POST /api/memories/forget"}
                 or (method != "GET" and needs in {"admin", "operator"})
             )
             assert written == expected, route
@@ -106,6 +109,17 @@ async def test_what_was_asked_is_kept_without_its_secrets(store: Store) -> None:
     for secret in ("hunter2", "hunter3", made.json()["token"].split("_", 2)[2]):
         assert secret not in str(found), secret
     assert revoked["target"].startswith("/api/tokens/hf_")
+
+
+async def test_what_a_person_says_from_a_page_is_written_down_and_a_programs_turns_are_not(store: Store) -> None:
+    _, text = await store.tokens.create("the boss", ["operator"])
+    async with asking(store, text) as (boss,):
+        said = {"text": "go on"}
+        await boss.post("/api/chat/agent:main:k", json=said)
+        assert await entries(boss) == []
+        await boss.post("/api/chat/agent:main:k", json=said, headers={"Sec-Fetch-Mode": "cors"})
+        (entry,) = await entries(boss)
+    assert (entry["action"], entry["target"]) == ("POST", "/api/chat/agent:main:k")
 
 
 async def test_refused_ones_are_no_actions(store: Store) -> None:

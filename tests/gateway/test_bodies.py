@@ -8,8 +8,8 @@ import httpx2
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
-from tests.gateway.process import PATIENCE
 from tests.gateway.test_problems import check
+from tests.support.web import async_web_client
 
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.gateway.api.body import parse_actions
@@ -17,7 +17,7 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol
-from holdfast.gateway.connections.unsent import Unsent
+from holdfast.gateway.connections.unsent_output import UnsentOutput
 from holdfast.store import Store
 from holdfast.store.log.prepare import MAX_EVENTS
 
@@ -96,11 +96,11 @@ async def test_a_body_that_the_gateway_itself_holds_up_is_not_slow() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body"})
 
-    config = uvicorn.Config(in_no_hurry, http=http_protocol(limits, Unsent()), lifespan="off", log_config=None)
+    config = uvicorn.Config(in_no_hurry, http=http_protocol(limits, UnsentOutput()), lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as listener:
         task = asyncio.create_task(server.serve([listener]))
-        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+        async with async_web_client() as client:
             answer = await client.post(url_of("127.0.0.1", listener), content=b"x" * 4_000_000)
         server.should_exit = True
         await task

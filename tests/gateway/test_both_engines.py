@@ -5,9 +5,9 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx2
 import pytest
 from tests.gateway.process import PATIENCE, running, served
+from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 
 from holdfast.store import Store, open_store
@@ -22,7 +22,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 async def test_a_tour(store: Store) -> None:
     async with served(store) as here:
         base_url = f"http://127.0.0.1:{here.port}"
-        async with httpx2.AsyncClient(base_url=base_url, trust_env=False) as client:
+        async with async_web_client(base_url=base_url) as client:
             ready = await client.get("/readyz")
             assert (ready.status_code, ready.json()["storage"]["engine"]) == (200, store.engine.name)
             made = await client.post("/api/sessions", json={"sessionId": "s", "userId": "ada"})
@@ -49,7 +49,7 @@ async def test_two_gateways_serve_one_postgresql(postgres_url: str, tmp_path: Pa
         running(tmp_path / "one", "--store", postgres_url) as one,
         running(tmp_path / "two", "--store", postgres_url) as two,
     ):
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with async_web_client() as client:
             await client.post(f"{one.url}/api/actions/s", json={"type": "a"})
             async with asyncio.timeout(PATIENCE), connect(f"{two.live}?session=s&after=0", proxy=None) as live:
                 await live.recv()

@@ -13,7 +13,7 @@ async def test_a_few_broken_connections(tmp_path: Path) -> None:
     assert result.wrong == []
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=35)
 async def test_hundreds_of_broken_connections(tmp_path: Path) -> None:
     result = await follow_through_chaos(tmp_path, 5_000, mean=24_000, breaks=300)
     assert result.wrong == []

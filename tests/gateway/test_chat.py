@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 from tests.gateway.calling import Caller
 from tests.gateway.process import PATIENCE, running
+from tests.support.web import LOCAL
 
 
 def key() -> str:
@@ -120,7 +121,7 @@ def test_after_a_kill_the_conversation_goes_on(tmp_path: Path, store_url: str) -
     on = key()
 
     def ask(url: str, text: str) -> str:
-        answer = httpx2.post(f"{url}/api/chat/{on}", json={"text": text}, trust_env=False, timeout=PATIENCE)
+        answer = httpx2.post(f"{url}/api/chat/{on}", json={"text": text}, **LOCAL)
         assert answer.status_code == 200, answer.text
         words: str = answer.json()["text"]
         return words

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from tests.gateway.process import PATIENCE, Running, running
 from tests.gateway.test_problems import check
+from tests.support.web import web_client
 
 LONG = "3600"
 """A drain that only a second signal ends."""
@@ -24,7 +25,7 @@ def until_not_ready(gateway: Running, http: httpx2.Client) -> httpx2.Response:
 
 @pytest.fixture
 def http() -> httpx2.Client:
-    return httpx2.Client(trust_env=False, timeout=PATIENCE)
+    return web_client()
 
 
 def test_it_says_why_it_is_not_ready_and_still_answers(tmp_path: Path, http: httpx2.Client) -> None:

@@ -6,8 +6,9 @@ import json
 import pytest
 from tests.cli.command import argv
 from tests.gateway.event_stream import following
-from tests.gateway.process import PATIENCE, environment, served
-from tests.support.clusters import new_cluster
+from tests.gateway.process import PATIENCE, served
+from tests.support.cluster import crashing_server
+from tests.support.processes import environment
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -15,9 +16,8 @@ from holdfast.core.errors import HoldfastError
 from holdfast.store import NewEvent, open_store
 
 
-@pytest.mark.usefixtures("postgres")
 async def test_a_failover_ends_live_feeds_with_a_reason() -> None:
-    with new_cluster() as cluster:
+    with crashing_server() as cluster:
         async with await open_store(cluster.new_database("store")) as store, served(store) as here:
             await store.append("s", [NewEvent("note", {})])
             standby = cluster.copy()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.support.hostile import attack
 
-INPUTS = 20_000
+INPUTS = 12_000
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=15)
 async def test_hostile_inputs_do_no_harm(store_url: str, tmp_path: Path) -> None:
     outcome = await attack(tmp_path, INPUTS // 2, seed=4, store=store_url)
     assert outcome.violations == []

@@ -1,8 +1,6 @@
 """Answers to hot queries are kept, and are never older than what was acknowledged."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -12,6 +10,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from tests.gateway.process import PATIENCE
+from tests.support.processes import spawn
 
 from holdfast.core.errors import NotFound
 from holdfast.gateway.api.answers import Answer
@@ -72,19 +71,17 @@ async def retained(store: Store, _: Path) -> None:
 
 
 async def by_another_process(store: Store, folder: Path) -> None:
-    program = (
-        "import asyncio, sys\n"
-        "from holdfast.store import NewEvent, open_store\n"
-        "async def main():\n"
-        "    async with await open_store(sys.argv[1]) as store:\n"
-        "        await store.state.patch('s', {'by': 'another'})\n"
-        "asyncio.run(main())\n"
-    )
-    url = (folder / "url").read_text()
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", program, url], check=True, timeout=PATIENCE, capture_output=True
-    )
-    assert done.returncode == 0
+    child = spawn(_patch, (folder / "url").read_text())
+    await asyncio.to_thread(child.join, PATIENCE)
+    assert child.exitcode == 0
+
+
+def _patch(url: str) -> None:
+    async def main() -> None:
+        async with await open_store(url) as store:
+            await store.state.patch("s", {"by": "another"})
+
+    asyncio.run(main())
 
 
 CHANGES: dict[str, Change] = {

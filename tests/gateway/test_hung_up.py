@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx2
 from tests.gateway.process import PATIENCE, running
+from tests.support.web import web_client
 
 TIMES = 90
 SESSIONS = 60
@@ -18,7 +18,7 @@ SESSIONS = 60
 def test_a_client_that_hangs_up_is_no_failure(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
         where = urlsplit(gateway.url)
-        with httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client:
+        with web_client(base_url=gateway.url) as client:
             for number in range(SESSIONS):
                 assert client.post(f"/api/actions/s{number}/batch", json=[{"type": "n"}] * 50).status_code == 201
             for number in range(TIMES):

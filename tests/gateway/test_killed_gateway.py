@@ -21,7 +21,7 @@ async def test_a_few_kills_lose_and_double_nothing(sqlite_url: str, tmp_path: Pa
     assert outcome.clients.cut
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=60)
 async def test_a_hundred_kills_lose_and_double_nothing(sqlite_url: str, tmp_path: Path) -> None:
     outcome = await kill_gateways(sqlite_url, tmp_path, 100)
     assert outcome.wrong == []

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.gateway.process import PATIENCE, running, served
+from tests.support.web import LOCAL, async_web_client
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -82,7 +83,7 @@ async def test_everything_that_becomes_of_a_session_is_told_by_its_name(store: S
     await note(store, "s", 1)
     async with served(store) as here, connect(f"{here.live}?session=s", proxy=None) as live:
         await next_of(live)
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False) as client:
+        async with async_web_client(base_url=f"http://127.0.0.1:{here.port}") as client:
             sent = [
                 await client.post("/api/actions/s/responses", json={"text": "hi"}),
                 await client.post("/api/sessions", json={"sessionId": "s", "userId": "ada"}),
@@ -118,7 +119,7 @@ async def test_a_users_sessions_are_followed_together(store: Store) -> None:
         async with connect(f"{here.live}?user=ada", proxy=None) as live:
             start = await next_of(live)
             assert (start["type"], start["userId"]) == ("connected", "ada")
-            health = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False)
+            health = async_web_client(base_url=f"http://127.0.0.1:{here.port}")
             async with health:
                 assert (await health.get("/health")).json()["websocket"] == {
                     "totalConnections": 1,
@@ -212,7 +213,7 @@ async def test_followers_are_counted_while_they_follow(store: Store) -> None:
     await note(store, "s", 1)
     async with served(store) as here:
         url = f"http://127.0.0.1:{here.port}/health"
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with async_web_client() as client:
             async with connect(f"{here.live}?session=s", proxy=None) as one, connect(here.live, proxy=None) as two:
                 await next_of(one)
                 await next_of(two)
@@ -258,7 +259,7 @@ async def test_the_stop_closes_feeds_so_that_they_come_back(store: Store) -> Non
     await note(store, "s", 1)
     async with served(store) as here, connect(f"{here.live}?session=s", proxy=None) as live:
         await next_of(live)
-        here.server.should_exit = True
+        here.server.stop()
         code, reason = await closing(live)
     assert (code, "reconnect" in reason) == (1012, True)
 
@@ -272,7 +273,7 @@ async def test_no_gap_and_no_duplicate_over_kills_and_reconnects(tmp_path: Path)
         port = probe.getsockname()[1]
 
     async def write(url: str) -> None:
-        async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+        async with async_web_client(base_url=url) as client:
             for number in range(1, total + 1):
                 if number not in acknowledged:
                     body = {"type": "n", "details": {"n": number}, "idempotencyKey": f"k{number}"}
@@ -289,7 +290,7 @@ async def test_no_gap_and_no_duplicate_over_kills_and_reconnects(tmp_path: Path)
     for until in (100, 200, total):
         with running(tmp_path / "data", port=port) as gateway:
             if not seen:
-                httpx2.post(f"{gateway.url}/api/actions/s", json={"type": "n", "idempotencyKey": "k0"}, trust_env=False)
+                httpx2.post(f"{gateway.url}/api/actions/s", json={"type": "n", "idempotencyKey": "k0"}, **LOCAL)
             writing = asyncio.create_task(write(gateway.url))
             await follow(gateway.live, until)
             if until < total:

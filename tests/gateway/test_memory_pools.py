@@ -7,7 +7,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.gateway.process import PATIENCE, running
+from tests.gateway.process import running
+from tests.support.web import LOCAL
 
 OF_A_THREAD = re.compile(r"^([0-9a-f]+)-\S+ rw\S* \S+ 00:00 0\s*$", re.MULTILINE)
 ALIGNED = 64 * 1024 * 1024
@@ -18,13 +19,11 @@ ALIGNED = 64 * 1024 * 1024
 def test_threads_share_a_pool(tmp_path: Path) -> None:
     body = b'{"type":"n","details":"' + b"x" * 300_000 + b'"}'  # parsed on a thread
 
-    with running(tmp_path) as gateway:
+    with running(tmp_path, as_child=True) as gateway:
 
         def write(number: int) -> None:
             for _ in range(5):
-                answer = httpx2.post(
-                    f"{gateway.url}/api/actions/s{number}", content=body, trust_env=False, timeout=PATIENCE
-                )
+                answer = httpx2.post(f"{gateway.url}/api/actions/s{number}", content=body, **LOCAL)
                 assert answer.status_code == 201
 
         with ThreadPoolExecutor(12) as programs:

@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, served
+from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 
 from holdfast import __version__
@@ -91,7 +92,7 @@ async def test_live_connections_are_counted_while_they_last(store: Store) -> Non
     await store.append("s", [NewEvent("n", {})])
     async with (
         served(store) as here,
-        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False) as client,
+        async_web_client(base_url=f"http://127.0.0.1:{here.port}") as client,
     ):
         async with asyncio.timeout(PATIENCE), connect(f"{here.live}?session=s", proxy=None) as live:
             await live.recv()

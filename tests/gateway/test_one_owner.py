@@ -4,7 +4,6 @@ replaced acknowledges nothing more."""
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,10 +14,13 @@ import apsw
 import httpx2
 import pytest
 from tests.cli.command import answer, run
-from tests.gateway.process import PATIENCE, Running, command, environment, running
+from tests.gateway.process import PATIENCE, Running, running
+from tests.support.clocks import SetClock
+from tests.support.processes import ended, holdfast
+from tests.support.web import LOCAL
 
 from holdfast.core import SystemClock
-from holdfast.store.lock import Claim
+from holdfast.core.store_file import Claim
 from holdfast.store.sqlite.owner import Owner
 
 OWNER = "SELECT number, pid, url, beat_at FROM owner"
@@ -26,21 +28,14 @@ OWNER = "SELECT number, pid, url, beat_at FROM owner"
 
 def refused(data: Path) -> dict[str, Any]:
     """The problem of a gateway that is not let in."""
-    ended = subprocess.run(
-        command("--json", "--port", "0", "--data", str(data)),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        env=environment(),
-    )
-    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
-    problem: dict[str, Any] = json.loads(ended.stdout)
+    done = ended("serve", "--json", "--port", "0", "--data", str(data))
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    problem: dict[str, Any] = json.loads(done.stdout)
     return problem
 
 
 def append(gateway: Running, session: str = "s") -> httpx2.Response:
-    return httpx2.post(f"{gateway.url}/api/actions/{session}", json={"type": "note"}, trust_env=False, timeout=PATIENCE)
+    return httpx2.post(f"{gateway.url}/api/actions/{session}", json={"type": "note"}, **LOCAL)
 
 
 def change_owner(path: Path, sql: str) -> None:
@@ -97,7 +92,7 @@ def test_a_stopped_gateway_leaves_no_owner_and_a_killed_one_is_replaced(data: Pa
     assert first[1:3] == (gateway.process.pid, gateway.url)
     assert gateway.stop()[0] == 0
     assert owner(data / "holdfast.db")[:3] == (first[0], None, None)
-    with running(data) as second:
+    with running(data, as_child=True) as second:
         second.process.kill()  # and not waited for: it is a zombie
         with running(data) as third:
             assert append(third).status_code == 201
@@ -111,9 +106,9 @@ def test_one_that_was_replaced_acknowledges_nothing_more_and_says_who_has_the_st
     late = append(gateway)
     assert (late.status_code, late.json()["code"], late.json()["pid"]) == (503, "store_taken", 4711)
     assert "the server at http://127.0.0.1:1 (pid 4711) has taken over" in late.json()["detail"]
-    ready = httpx2.get(f"{gateway.url}/readyz", trust_env=False)
+    ready = httpx2.get(f"{gateway.url}/readyz", **LOCAL)
     assert (ready.status_code, ready.json()["code"]) == (503, "store_taken")
-    seen = httpx2.get(f"{gateway.url}/api/sessions/s", trust_env=False).json()
+    seen = httpx2.get(f"{gateway.url}/api/sessions/s", **LOCAL).json()
     assert seen["metadata"]["headSeq"] == 1
     assert gateway.stop()[0] == 0
     assert owner(data / "holdfast.db")[1] == 4711, "a server that was replaced clears nobody's row"
@@ -122,7 +117,7 @@ def test_one_that_was_replaced_acknowledges_nothing_more_and_says_who_has_the_st
 def test_an_idle_one_notices_by_itself(data: Path, gateway: Running) -> None:
     change_owner(data / "holdfast.db", "number = number + 1")
     deadline = time.monotonic() + PATIENCE
-    while httpx2.get(f"{gateway.url}/readyz", trust_env=False).status_code != 503:
+    while httpx2.get(f"{gateway.url}/readyz", **LOCAL).status_code != 503:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -142,23 +137,32 @@ def test_an_owner_that_cannot_be_seen_is_replaced_only_after_its_silence(data: P
         assert append(at_once).status_code == 201
 
 
+def test_one_that_cannot_be_seen_is_looked_at_until_its_silence_is_long_enough(data: Path, gateway: Running) -> None:
+    assert gateway.stop()[0] == 0
+    path, lock, looks = data / "holdfast.db", data / "holdfast.lock", []
+    clock = SetClock(int(time.time() * 1000))
+    change_owner(path, f"pid = 7, started = 7, boot = 'another', beat_at = {clock.now() - 14_500}")
+
+    def connect() -> apsw.Connection:
+        looks.append(path)
+        return apsw.Connection(str(path))
+
+    Owner(path, Claim(None, lock, lock.stat().st_ino), clock).await_turn(connect)
+    assert len(looks) > 1
+
+
 def test_an_owner_that_cannot_be_seen_and_says_that_it_lives_is_not_replaced(data: Path, gateway: Running) -> None:
     assert gateway.stop()[0] == 0
     path = data / "holdfast.db"
     change_owner(path, f"pid = 7, boot = 'another', url = 'http://10.0.0.7:9000', beat_at = {int(time.time() * 1000)}")
-    with subprocess.Popen(
-        command("--json", "--port", "0", "--data", str(data)), stdout=subprocess.PIPE, text=True, env=environment()
-    ) as process:
-        try:
-            deadline = time.monotonic() + PATIENCE
-            while process.poll() is None:
-                assert time.monotonic() < deadline
-                time.sleep(0.3)
-                change_owner(path, "beat_at = beat_at + 1")
-            assert process.stdout is not None
-            problem = json.loads(process.stdout.read())
-        finally:
-            process.kill()
+    with holdfast("serve", "--json", "--port", "0", "--data", str(data)) as process:
+        deadline = time.monotonic() + PATIENCE
+        while process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.3)
+            change_owner(path, "beat_at = beat_at + 1")
+        assert process.stdout is not None
+        problem = json.loads(process.stdout.read())
     assert (process.returncode, problem["code"], problem["url"]) == (2, "store_in_use", "http://10.0.0.7:9000")
 
 
@@ -187,6 +191,19 @@ def test_nobody_waits_for_one_whose_lock_we_hold(data: Path, gateway: Running) -
     assert len(looks) == 1
 
 
+def test_a_look_at_the_owner_leaves_a_killed_ones_log_as_it_is(data: Path, gateway: Running) -> None:
+    """Whoever closes the last connection moves the log into the file: a start after a kill would do that twice."""
+    gateway.process.kill()
+    gateway.process.wait(PATIENCE)
+    path, lock = data / "holdfast.db", data / "holdfast.lock"
+    files = [path, path.with_name("holdfast.db-wal")]
+    before = [file.read_bytes() for file in files]
+    assert before[1]
+    claim = Claim(None, lock, lock.stat().st_ino)
+    Owner(path, claim, SystemClock()).await_turn(lambda: apsw.Connection(str(path)))
+    assert [file.read_bytes() for file in files] == before
+
+
 def test_a_copy_has_no_owner(tmp_path: Path, data: Path, gateway: Running) -> None:
     backup, copied = tmp_path / "backup", tmp_path / "copied"
     answer("db", "backup", str(backup), data=data)
@@ -212,5 +229,5 @@ def test_what_a_killed_gateway_left_in_the_log_of_another_name_is_not_missed(
     assert (problem["code"], str(data) in problem["detail"]) == ("engine_refused", True)
     assert "serve it by that name" in problem["hint"]
     with running(data) as again:
-        seen = httpx2.get(f"{again.url}/api/sessions/s", trust_env=False).json()
+        seen = httpx2.get(f"{again.url}/api/sessions/s", **LOCAL).json()
         assert seen["metadata"]["headSeq"] == 1

@@ -38,15 +38,24 @@ SMALLEST: dict[str, Any] = {
     "reset_key": {},
     "verify_sessions": {"sessions": ["{session_id}"]},
     "apply_retention": {},
+    "post_proof": {"format": 1, "verdict": "proven", "started_at": "2026-01-01T00:00:00Z", "seconds": 1, "proofs": []},
     "create_token": {"name": "x", "scopes": ["read"]},
     "purge_archives": {"olderThanMs": 0},
     "make_backup": {"path": "/"},
     "import_archive": None,
+    "put_memory": {"namespace": "n", "key": "k", "value": 1},
+    "forget_memory": {"namespace": "n", "key": "k"},
 }
 """A body that each route with one understands."""
 
-NAMING = {"export_sessions", "verify_sessions", "search", "follow"}
+WAY_BACK = "restore_archive"
+"""What is about deleted sessions, and brings them back."""
+NAMING = {"export_sessions", "verify_sessions", "search", "follow", "get_tasks"}
 """Routes that name sessions elsewhere than in their path."""
+
+
+OTHER_PLACES = {"digest": "0" * 64, "seq": "1", "version": "1"}
+"""What fits the braces of paths, where not any name does."""
 
 
 def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
@@ -58,7 +67,8 @@ def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def filled(path: str, session_id: str) -> str:
-    return re.sub(r"{\w+}", "x", path.replace("{session_id}", session_id))
+    places = OTHER_PLACES | {"session_id": session_id}
+    return re.sub(r"{(\w+)}", lambda found: places.get(found[1], "x"), path)
 
 
 async def send(
@@ -82,8 +92,9 @@ def test_every_body_has_its_row(app: FastAPI) -> None:
 
 
 async def test_a_wrong_method_is_refused_everywhere(client: httpx2.AsyncClient, app: FastAPI) -> None:
+    putting = {path for method, path, _ in operations(app) if method == "PUT"}
     for _, path, _ in operations(app):
-        wrong = await client.request("PUT", filled(path, "s"))
+        wrong = await client.request("OPTIONS" if path in putting else "PUT", filled(path, "s"))
         assert (wrong.status_code, check(wrong)["code"]) == (405, "method_not_allowed")
 
 
@@ -136,6 +147,8 @@ async def test_a_deleted_session_is_gone_everywhere(client: httpx2.AsyncClient, 
     assert (await client.delete("/api/sessions/gone")).status_code == 200
     for method, path, entry in operations(app):
         if "{session_id}" in path or entry["operationId"] in NAMING:
+            if entry["operationId"] == WAY_BACK:
+                continue
             answer = await send(client, method, path, entry, "gone")
             assert (answer.status_code, check(answer)["code"]) == (410, "session_gone"), path
     again = await client.post("/api/sessions", json={"sessionId": "gone"})

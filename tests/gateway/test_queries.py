@@ -50,6 +50,16 @@ async def test_stats_count_sessions_events_and_tokens(client: httpx2.AsyncClient
     assert (await client.get("/api/query/stats?days=0")).status_code == 400
 
 
+async def test_usage_counts_one_session(client: httpx2.AsyncClient, store: Store) -> None:
+    await store.usage.record("a", "m1", input_tokens=10, output_tokens=3, cost_micros=7)
+    await store.usage.record("a", "m2", input_tokens=1, output_tokens=1)
+    await store.usage.record("b", "m2", input_tokens=5, output_tokens=1, cached_tokens=2)
+    counted = (await client.get("/api/query/usage?session=a")).json()
+    assert counted == {"calls": 2, "inputTokens": 11, "outputTokens": 4, "cachedTokens": 0, "costMicros": 7}
+    assert (await client.get("/api/query/usage?session=none")).status_code == 404
+    assert (await client.get("/api/query/usage")).status_code == 400
+
+
 async def test_search_finds_what_was_acknowledged(client: httpx2.AsyncClient) -> None:
     await client.post("/api/sessions", json={"sessionId": "s", "userId": "ada"})
     for number in range(3):

@@ -9,18 +9,18 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-import httpx2
 import pytest
 from tests.gateway.holders import bearer
 from tests.gateway.process import PATIENCE, served
 from tests.support.eventually import eventually
+from tests.support.tuned import tuning_of
+from tests.support.web import async_web_client
 
 from holdfast.core import NewEvent
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.gateway import Gateway
 from holdfast.store import Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes import shares
 from holdfast.store.lanes.readers import THREADS
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.text.search import HitPage, Search
@@ -30,8 +30,8 @@ ATTACKS = 60
 
 
 @pytest.fixture
-async def store(store_url: str) -> AsyncIterator[Store]:
-    async with await open_store(store_url) as opened:
+async def store(request: pytest.FixtureRequest, store_url: str) -> AsyncIterator[Store]:
+    async with await open_store(store_url, tuning=tuning_of(request.node)) as opened:
         yield opened
 
 
@@ -104,7 +104,7 @@ async def test_abandoned_searches_are_not_made_and_others_do_not_wait(
     await store.for_tenant("hostile").append("s", [NewEvent("t", {"text": "needle"})])
     gateway = Gateway(store, authority=TokenHolders(store, {}))
     readers = store._machinery.readers
-    async with serving(store, gateway) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(store, gateway) as url, async_web_client(base_url=url) as client:
         with counted_searches(monkeypatch) as made:
             async with long_threads_held(store):
                 asking = []
@@ -175,7 +175,7 @@ async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
             with socket.create_connection((host, int(port)), timeout=PATIENCE) as asking:
                 asking.sendall(head.encode() + body)
                 await eventually(lambda: readers.waiting == 1)
-            async with httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+            async with async_web_client(base_url=url) as client:
                 for _ in range(5):
                     assert (await client.get("/health")).status_code == 200
             assert readers.waiting == 1
@@ -183,15 +183,13 @@ async def test_a_write_goes_on_though_its_client_has_gone(store: Store) -> None:
     assert len(await store.read("copy")) == 2
 
 
-async def test_a_caller_with_too_many_reads_is_told_when_to_come_back(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shares, "MOST_OF_A_CALLER", 3)
+@pytest.mark.tuned(most_reads_of_a_caller=3)
+async def test_a_caller_with_too_many_reads_is_told_when_to_come_back(store: Store) -> None:
     _, hostile = await store.tokens.create("hostile", ["read"], tenant="same")
     _, other = await store.tokens.create("other", ["read"], tenant="same")
     gateway = Gateway(store, authority=TokenHolders(store, {}))
     search = "/api/query/search?q=needle"
-    async with serving(store, gateway) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(store, gateway) as url, async_web_client(base_url=url) as client:
         async with long_threads_held(store):
             asking = [await asyncio.to_thread(ask, url, search, hostile) for _ in range(3)]
             await eventually(lambda: store._machinery.readers.waiting == 3)

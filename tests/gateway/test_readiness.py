@@ -10,8 +10,11 @@ import pytest
 from tests.gateway.process import PATIENCE, running
 from tests.gateway.test_problems import check
 from tests.support.disks import small_disk
+from tests.support.web import web_client
 
-from holdfast.gateway.operations import readiness
+from holdfast.gateway.app import create_app
+from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.operations.readiness import Readiness
 from holdfast.store import NewEvent, Store, open_store
 
 
@@ -53,19 +56,20 @@ async def test_asking_makes_nothing_grow(store: Store) -> None:
     assert (await store.feed.now()).endswith(".0.0")
 
 
-async def test_a_store_that_another_process_has_locked_is_not_ready(
-    client: httpx2.AsyncClient, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness, "ANSWER_SECONDS", 0.2)
+async def test_a_store_that_another_process_has_locked_is_not_ready(store: Store, tmp_path: Path) -> None:
+    gateway = Gateway(store)
+    gateway.readiness = Readiness(store, None, lambda: None, answer_seconds=0.2)
+    transport = httpx2.ASGITransport(create_app(store, gateway=gateway))
     other = apsw.Connection(str(tmp_path / "holdfast.db"))
     other.set_busy_timeout(int(PATIENCE * 1000))
     other.execute("BEGIN IMMEDIATE")
-    answer = await client.get("/readyz")
-    assert (answer.status_code, check(answer)["code"]) == (503, "store_unavailable")
-    assert answer.headers["retry-after"] == "1"
-    other.execute("ROLLBACK")
-    other.close()
-    await until_ready(client)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client:
+        answer = await client.get("/readyz")
+        assert (answer.status_code, check(answer)["code"]) == (503, "store_unavailable")
+        assert answer.headers["retry-after"] == "1"
+        other.execute("ROLLBACK")
+        other.close()
+        await until_ready(client)
 
 
 async def until_ready(client: httpx2.AsyncClient) -> None:
@@ -92,7 +96,7 @@ async def test_a_store_that_is_only_read_is_ready_when_it_can_be_read(sqlite_url
     async with await open_store(sqlite_url):
         pass
     async with await open_store(sqlite_url, read_only=True) as store:
-        figures = await readiness.Readiness(store, None, lambda: None).look()
+        figures = await Readiness(store, None, lambda: None).look()
     assert figures["sizeBytes"] > 0
 
 
@@ -102,7 +106,7 @@ def test_a_full_disk_is_not_ready_and_says_so_and_is_ready_again_with_room(tmp_p
     with (
         small_disk(folder, 40) as disk,
         running(tmp_path / "data", "--store", f"sqlite:///{disk}/holdfast.db") as gateway,
-        httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client,
+        web_client(base_url=gateway.url) as client,
     ):
         assert client.get("/readyz").json()["figures"]["diskFreeBytes"] < 40 * 1024 * 1024
         assert client.post("/api/actions/s", json={"type": "n"}).status_code == 201

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import stat
-import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,14 @@ import httpx2
 import pytest
 from tests.gateway.calling import checked, told
 from tests.gateway.holders import Wanted, bearer, client, events, follow, make_tokens
-from tests.gateway.process import PATIENCE, command, environment, running
+from tests.gateway.process import PATIENCE, running
+from tests.support import processes
+from tests.support.web import LOCAL
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 from holdfast.core.errors import InvalidInput, StoreUnavailable
-from holdfast.gateway.access.admission import Admission, Asking
+from holdfast.gateway.access.admission import Admission, TokenPolicy
 from holdfast.gateway.access.authority import Everybody, TokenHolders
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.access.watch import TokenWatch
@@ -32,7 +33,7 @@ def url_of(data: Path) -> str:
 
 
 def status(url: str, token: str | None, path: str = "/api/sessions") -> int:
-    return httpx2.get(url + path, headers=bearer(token), trust_env=False, timeout=PATIENCE).status_code
+    return httpx2.get(url + path, headers=bearer(token), **LOCAL).status_code
 
 
 def ended(live: ClientConnection) -> int:
@@ -182,7 +183,7 @@ async def test_whom_a_gateway_lets_in(store: Store, tmp_path: Path) -> None:
             (asking.value, filed, public): await kind(
                 Admission(asking, file if filed else None), "0.0.0.0" if public else None
             )
-            for asking in Asking
+            for asking in TokenPolicy
             for filed in (False, True)
             for public in (False, True)
         }
@@ -211,18 +212,11 @@ async def test_whom_a_gateway_lets_in(store: Store, tmp_path: Path) -> None:
     assert await kinds() == withtoken
     await store.tokens.revoke(token.token_id)
     assert await kinds() == withtoken
-    assert (await Admission(Asking.NONE, file).authority(store, "local", "0.0.0.0")).asks
+    assert (await Admission(TokenPolicy.NONE, file).authority(store, "local", "0.0.0.0")).asks
 
 
 def test_an_address_for_all_is_not_served_to_all(tmp_path: Path) -> None:
-    tried = subprocess.run(
-        command("--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path)),
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=PATIENCE,
-        check=False,
-    )
+    tried = processes.ended("serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path))
     assert tried.returncode == 2
     assert "can be reached from other machines" in tried.stderr
     assert "holdfast token create" in tried.stderr

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from tests.gateway.figures import Figures, figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
+from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 
 COUNT = "holdfast_request_seconds_count"
@@ -19,6 +20,7 @@ ROUTES = (
     ("GET", "/agent-card", "2xx"),
     ("GET", "/.well-known/agent-card.json", "2xx"),
     ("GET", "/docs", "2xx"),
+    ("GET", "/dashboard/assets/{name}", "4xx"),
     ("GET", "/api/feed", "2xx"),
     ("GET", "/ws", "1xx"),
 )
@@ -34,7 +36,7 @@ async def ask_all(gateway: Running, http: httpx2.AsyncClient) -> Figures:
     await http.post("/a2a", json=call("GetTask", {"id": "none"}), headers=headers)
     await http.get("/a2a")
     await http.post("/a2a/uploads")
-    for path in ("/agent-card", "/.well-known/agent-card.json", "/docs"):
+    for path in ("/agent-card", "/.well-known/agent-card.json", "/docs", "/dashboard/assets/none.js"):
         await http.get(path)
     async with http.stream("GET", "/api/feed") as feed, connect(gateway.live, proxy=None) as live:
         await anext(feed.aiter_lines())
@@ -44,7 +46,7 @@ async def ask_all(gateway: Running, http: httpx2.AsyncClient) -> Figures:
 
 async def test_routes_have_their_names_in_figures_and_log(tmp_path: Path) -> None:
     with running(tmp_path, "--log-requests") as gateway:
-        async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as http:
+        async with async_web_client(base_url=gateway.url) as http:
             found = await ask_all(gateway, http)
             for method, route, status in ROUTES:
                 assert figure(found, COUNT, method=method, route=route, status=status) == 1, route
@@ -58,7 +60,7 @@ async def test_routes_have_their_names_in_figures_and_log(tmp_path: Path) -> Non
 
 async def test_a_path_that_is_not_served_is_no_route(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
-        async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as http:
+        async with async_web_client(base_url=gateway.url) as http:
             await http.get("/docs/more")
             found = parsed(await http.get("/metrics"))
     assert figure(found, COUNT, route="none", status="4xx") == 1
@@ -69,7 +71,7 @@ async def test_turns_are_timed_from_acceptance_to_rest_by_outcome(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     with running(tmp_path, "--store", request.getfixturevalue(engine)) as gateway:
-        async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as http:
+        async with async_web_client(base_url=gateway.url) as http:
             await http.post("/api/chat/agent:main:c", json={"text": "Think for 0.3 seconds."})
             asked = asyncio.create_task(http.post("/api/chat/agent:main:d", json={"text": "Think for 60 seconds."}))
             task = await running_task(http)

@@ -21,7 +21,7 @@ DRAWN = 75
 """Cases that are drawn for each operation, where there are so many different ones."""
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=100)
 def test_the_gateway_is_what_its_document_says(store_url: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     with running(tmp_path / "data", "--store", store_url, "--auth", "none") as gateway:

@@ -3,10 +3,8 @@
 import asyncio
 
 import httpx2
-import pytest
 
 from holdfast.store import NewEvent, Store
-from holdfast.store.log import rows
 
 DESCRIPTION = {
     "sessionId": "test-1",
@@ -228,11 +226,12 @@ async def test_the_routes_of_a_key_come_in_pages(client: httpx2.AsyncClient, sto
     assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid_input")
 
 
-async def test_a_resume_says_how_many_goals_it_leaves_out(
-    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rows, "MOST_CHILDREN", 2)
-    await client.patch("/api/state/s", json={"goals": [{"description": f"d{n}"} for n in range(5)]})
+async def test_a_resume_says_how_many_goals_it_leaves_out(client: httpx2.AsyncClient) -> None:
+    for first in (0, 500):
+        some = [{"description": f"d{n}"} for n in range(first, first + 500)]
+        assert (await client.patch("/api/state/s", json={"goals": some})).status_code == 200
+    await client.patch("/api/state/s", json={"goals": [{"description": f"d{n}"} for n in range(1_000, 1_003)]})
     found = (await client.get("/api/sessions/s/resume")).json()
-    assert ([goal["description"] for goal in found["goals"]], found["goalsOmitted"]) == (["d3", "d4"], 3)
+    shown = [goal["description"] for goal in found["goals"]]
+    assert (shown, found["goalsOmitted"]) == ([f"d{n}" for n in range(3, 1_003)], 3)
     assert ("agentsOmitted" in found, found["state"]["goalsOmitted"]) == (False, 3)

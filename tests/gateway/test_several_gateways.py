@@ -14,6 +14,7 @@ import pytest
 from tests.a2a.harness import Client, words
 from tests.gateway.process import PATIENCE, Running, running
 from tests.support.postgres import Server
+from tests.support.web import async_web_client
 from websockets.asyncio.client import ClientConnection, connect
 
 from holdfast.a2a.turns.keys import session_key
@@ -51,7 +52,7 @@ def mortal(database: str, tmp_path: Path) -> Iterator[Running]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+    async with async_web_client() as client:
         yield client
 
 

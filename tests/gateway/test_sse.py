@@ -13,6 +13,7 @@ import httpx2
 from tests.gateway.calling import Caller, checked
 from tests.gateway.event_stream import EventStream, Told, following
 from tests.gateway.process import PATIENCE, Served, running, served
+from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 
 from holdfast.gateway.access.authority import TokenHolders
@@ -81,7 +82,7 @@ async def test_the_data_is_what_a_websocket_says(store: Store) -> None:
 
 async def test_line_ends_within_a_message_break_nothing(store: Store) -> None:
     async with served(store) as here:
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{here.port}", trust_env=False) as client:
+        async with async_web_client(base_url=f"http://127.0.0.1:{here.port}") as client:
             for blank in ("\n", "\r", "\r\n", "\n\n", "\r\n\r\n"):
                 body = f'{{"type":"a\\n\\nid: 9","details":{{{blank}"text":{blank}"one\\r\\ntwo\u2028three"}}}}'
                 answer = await client.post("/api/actions/s", content=body.encode())
@@ -118,7 +119,7 @@ async def write_notes(url: str, sessions: list[str], total: int) -> None:
             assert answer.status_code == 201
 
     async with (
-        httpx2.AsyncClient(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+        async_web_client(base_url=url) as client,
         asyncio.TaskGroup() as writing,
     ):
         for session_id in sessions:
@@ -128,14 +129,16 @@ async def write_notes(url: str, sessions: list[str], total: int) -> None:
 async def follow_in_pieces(
     url: str, last: str | None, wanted: set[tuple[str, int]], chance: random.Random
 ) -> list[tuple[str, int]]:
-    """Every event until all that is wanted was there, over connections that are broken after a few events each."""
+    """Every event until all that is wanted was there, over connections that are broken after a few events of each
+    session."""
     seen: list[tuple[str, int]] = []
+    most = 5 * len({session_id for session_id, _ in wanted})
     missing = set(wanted)
     broken = 0
     while missing:
         async with following(url, last) as stream:
             last = (await begun(stream)).id
-            for _ in range(min(chance.randint(0, 5), len(missing))):
+            for _ in range(min(chance.randint(0, most), len(missing))):
                 (told,) = await stream.all(1)
                 seen.append((told.data["sessionId"], told.data["seq"]))
                 missing.discard(seen[-1])
@@ -217,7 +220,7 @@ async def test_the_stop_is_the_last_event(store: Store) -> None:
     await note(store, "s", 1)
     async with served(store) as here, following(feed(here, "session=s")) as stream:
         await begun(stream)
-        here.server.should_exit = True
+        here.server.stop()
         told = await stream.next()
         assert told is not None
         assert (told.event, told.id) == ("stopping", None)

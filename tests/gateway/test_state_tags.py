@@ -5,7 +5,7 @@ import uuid
 
 import httpx2
 from tests.gateway.calling import Caller, checked
-from tests.gateway.process import PATIENCE
+from tests.support.web import async_web_client
 
 from holdfast.store import NewEvent, Store
 
@@ -102,7 +102,7 @@ async def test_a_session_that_is_not_there_matches_nothing(client: httpx2.AsyncC
 
 async def test_of_many_at_once_one_patches(caller: Caller) -> None:
     state = f"/api/state/{uuid.uuid4()}"
-    async with httpx2.AsyncClient(base_url=caller.url, trust_env=False, timeout=PATIENCE) as client:
+    async with async_web_client(base_url=caller.url) as client:
         await client.patch(state, json={"n": 0})
         for _ in range(5):
             headers = {"If-Match": await tag(client, state)}

@@ -5,6 +5,7 @@ gateway, on both engines; a new route needs its calls here.
 """
 
 import asyncio
+import hashlib
 import io
 import json
 import re
@@ -25,11 +26,13 @@ from tests.gateway.test_problems_everywhere import SMALLEST
 from websockets.exceptions import ConnectionClosed
 
 from holdfast.store import open_store
+from holdfast.store.operators import proof_id_of
 
 NAMES = ("co-ecylwtxz", "co-epdnndzu", "third")
 """The first two have the same CRC-32, which is all that the index of words knows of a tenant."""
 MARKS = {name: f"mark{colour}7193" for name, colour in zip(NAMES, ("red", "green", "blue"), strict=True)}
 KEY = "agent:main:same"
+SAME_BYTES = b"the same bytes for all"
 PLACES = {
     "session_id": "same",
     "checkpoint_id": "cp",
@@ -38,15 +41,28 @@ PLACES = {
     "key": KEY,
     "user_id": "ada",
     "token_id": "nobody",
+    "task_id": "nobody",
+    "digest": hashlib.sha256(SAME_BYTES).hexdigest(),
+    "seq": "1",
+    "version": "1",
 }
 OPERATORS = {
     *("POST /api/backup", "GET /api/logs", "GET /metrics"),
     *("GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{token_id}"),
 }
-OF_THE_MOMENT = {"GET /health", "GET /readyz", "GET /api/status", "GET /api/audit", "GET /api/feed"}
+OF_THE_MOMENT = {
+    "GET /api/overview",
+    "GET /health",
+    "GET /readyz",
+    "GET /api/status",
+    "GET /api/audit",
+    "GET /api/feed",
+}
 QUIET = {
     *("GET /", "GET /health", "GET /readyz", "GET /api/status"),
-    *("GET /api/keys/{key}", "GET /api/query/stats", "GET /api/audit"),
+    *("GET /api/keys/{key}", "GET /api/query/stats", "GET /api/query/usage", "GET /api/audit"),
+    *("GET /api/caller", "GET /api/tasks", "GET /api/tasks/{task_id}", "GET /api/state/{session_id}/versions"),
+    *("GET /api/sessions/{session_id}/prompts", "GET /api/sessions/{session_id}/verification"),
 }
 """Routes that say nothing of what is in sessions."""
 
@@ -59,10 +75,11 @@ class Call(NamedTuple):
     query: str = ""
     session: str = "same"
     key: str | None = None
+    proof: str = "nobody"
 
     @property
     def path(self) -> str:
-        places = PLACES | {"session_id": self.session}
+        places = PLACES | {"session_id": self.session, "proof_id": self.proof}
         path = re.sub(r"{(\w+)}", lambda found: places[found[1]], self.route.split(" ")[1])
         return f"{path}?{self.query}" if self.query else path
 
@@ -163,11 +180,24 @@ def writes(mark: str) -> list[Call]:
         Call("DELETE /api/sessions/{session_id}", query=f"reason={mark}", session=f"gone-{mark}"),
         Call("POST /api/sessions", {"sessionId": "gone", **described}),
         Call("DELETE /api/sessions/{session_id}", query=f"reason={mark}", session="gone"),
+        Call("POST /api/sessions", {"sessionId": f"back-{mark}", **described}),
+        Call("DELETE /api/sessions/{session_id}", session=f"back-{mark}"),
+        Call("POST /api/archives/{session_id}/restore", session=f"back-{mark}"),
         Call("POST /api/chat/{key}", {"text": f"common {mark}"}, key="k18"),
+        Call("POST /api/proofs", run_of(mark)),
+        Call("PUT /api/memories", {"namespace": "user:ada", "key": "eats", "value": text}, key="k19"),
+        Call("PUT /api/memories", {"namespace": "user:ada", "key": "gone", "value": text}, key="k20"),
+        Call("POST /api/memories/forget", {"namespace": "user:ada", "key": "gone"}),
         Call("POST /api/verify"),
         Call("POST /api/retention", {"maxSessions": 0, "dryRun": True}),
         Call("POST /api/archives/purge", {"olderThanMs": 0, "dryRun": True}),
     ]
+
+
+def run_of(mark: str) -> bytes:
+    """The summary of a run that a tenant posts."""
+    run = {**SMALLEST["post_proof"], "target": {"name": mark}, "proofs": [{"name": "name", "verdict": "proven"}]}
+    return json.dumps(run).encode()
 
 
 def reads(mark: str) -> list[Call]:
@@ -178,9 +208,24 @@ def reads(mark: str) -> list[Call]:
         "GET /readyz": [""],
         "GET /api/sessions": [
             *("", "user=ada", "tag=t", f"tag={mark}", "status=active", "status=completed", "q=common", f"q={mark}"),
+            *("summaries=true", "summaries=true&q=common", f"agent={mark}&held=false"),
             *("from=2020-01-01T00:00:00Z&to=2100-01-01T00:00:00Z", "limit=1", "user=ada&tag=t&q=common&limit=200"),
         ],
-        "GET /api/sessions/{session_id}": ["", "limit=1000"],
+        "GET /api/sessions/{session_id}": ["", "limit=1000", "summaries=true"],
+        "GET /api/sessions/{session_id}/events": ["", "full=true", "type=n", "after=0", "before=4"],
+        "GET /api/sessions/{session_id}/events/{seq}": [""],
+        "GET /api/sessions/{session_id}/prompts": [""],
+        "GET /api/sessions/{session_id}/children": [""],
+        "GET /api/sessions/{session_id}/markdown": [""],
+        "GET /api/sessions/{session_id}/verification": [""],
+        "GET /api/state/{session_id}/versions": [""],
+        "GET /api/state/{session_id}/versions/{version}": [""],
+        "GET /api/tasks": ["", "session=same"],
+        "GET /api/tasks/{task_id}": [""],
+        "GET /api/memories/namespaces": [""],
+        "GET /api/memories": ["namespace=user:ada", "q=common", f"q={mark}&namespace=user:ada", "limit=1"],
+        "GET /api/memories/history": ["namespace=user:ada&key=drink", "namespace=user:ada&key=gone"],
+        "GET /api/caller": [""],
         "GET /api/sessions/{session_id}/resume": ["", "limit=1000"],
         "GET /api/sessions/{session_id}/log": ["", "after=2&limit=3"],
         "GET /api/sessions/{session_id}/checkpoints": [""],
@@ -188,6 +233,7 @@ def reads(mark: str) -> list[Call]:
         "GET /api/state/{session_id}": [""],
         "GET /api/query/recent": ["", "limit=200"],
         "GET /api/query/stats": ["", "days=3660"],
+        "GET /api/query/usage": ["session=same"],
         "GET /api/query/search": [
             *("q=common", f"q={mark}", "q=comm*", "q=common&limit=1", 'q="common"', "q=common%20-nothing"),
             *("q=common&session=same", "q=common&user=ada", "q=common&type=n", "q=common&user=ada&session=same&type=n"),
@@ -198,9 +244,16 @@ def reads(mark: str) -> list[Call]:
         "GET /api/status": [""],
         "GET /api/archives": ["", "limit=1", f"cursor=gone-{mark}"],
         "GET /api/audit": ["", "limit=1"],
+        "GET /api/overview": ["", "days=366"],
+        "GET /api/proofs": ["", "limit=1", "kind=runtime"],
         "GET /api/actions/{session_id}": ["", "limit=1000", "before=3", "after=1", "type=n", "type=n&type=b"],
     }
-    return [Call(route, query=query) for route, each in queries.items() for query in each]
+    stored = ("GET /api/sessions/{session_id}/attachments", "GET /api/sessions/{session_id}/attachments/{digest}")
+    return [
+        *(Call(route, query=query) for route, each in queries.items() for query in each),
+        *(Call(route, session="stored") for route in stored),
+        Call("GET /api/proofs/{proof_id}", proof=proof_id_of(run_of(mark))),
+    ]
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -224,7 +277,7 @@ async def keep_beside(store_url: str) -> None:
             store = whole.for_tenant(name)
             await store.memories.put("user:ada", "drink", {"likes": f"common {mark}"}, source=mark)
             await store.memories.put(f"user:{mark}", mark, {"likes": f"common {mark}"})
-            for data in (f"common {mark}".encode(), b"the same bytes for all"):
+            for data in (f"common {mark}".encode(), SAME_BYTES):
                 kept = await store.attachments.put(data)
                 await store.attachments.attach("stored", kept.digest, name=f"{mark}.txt", media_type="text/plain")
             await store.usage.record("stored", mark, input_tokens=len(name), output_tokens=1)
@@ -251,6 +304,8 @@ def test_no_route_tells_of_another_tenant(tenants: list[Tenant], gateway: tuple[
         for call in reads(tenant.mark):
             own = tenant.mark.encode() in said(tenant.send(call))
             assert own or call.route in QUIET or "limit=1" in call.query, call
+        assert tenant.send(Call("POST /api/sessions/{session_id}/interrupt", {})).status_code == 409, "no turn runs"
+        assert tenant.send(Call("POST /api/tasks/{task_id}/answer", {"text": "yes"})).status_code == 404
         served = tenant.http.get("/openapi.json").json()["paths"]
         routes = {f"{method.upper()} {path}" for path, methods in served.items() for method in methods}
         assert routes - tenant.called == OPERATORS | {"GET /api/feed"}
@@ -327,6 +382,23 @@ def test_what_another_has_is_answered_as_what_nobody_has(tenants: list[Tenant]) 
     assert (
         green.http.get(f"/api/sessions/user/{red.mark}").content == green.http.get("/api/sessions/user/nobody").content
     )
+
+
+def test_tasks_and_bytes_of_another_are_answered_as_those_of_nobody(tenants: list[Tenant]) -> None:
+    red, green, _ = tenants
+    task = red.does(Call("GET /api/tasks", query="limit=1"))["tasks"][0]["taskId"]
+    for path in ("GET /api/tasks/{}", "POST /api/tasks/{}/answer"):
+        body = {"text": "yes"} if path.startswith("POST") else None
+        names = (task, task[::-1])
+        hers, nobodys = (bare(request(green, Call(path.format(name), body)), name) for name in names)
+        assert hers == nobodys
+        assert hers[0] == 404
+    listed = red.does(Call("GET /api/sessions/{session_id}/attachments", session="stored"))["attachments"]
+    own = {each["digest"] for each in listed} - {PLACES["digest"]}
+    for digest in own:
+        path = f"/api/sessions/stored/attachments/{digest}"
+        assert red.http.get(path).status_code == 200
+        assert green.http.get(path).status_code == 404
 
 
 def about(served: dict[str, Any], session: str) -> Iterator[Call]:

@@ -5,33 +5,35 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import apsw
 import httpx2
+import psycopg
 import pytest
 from tests.gateway.figures import figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
 from tests.support.eventually import eventually, wait_until
+from tests.support.web import web_client
 
 from holdfast.core.errors import InvalidInput, NotFound, StoreUnavailable
 from holdfast.gateway.operations import timers
 from holdfast.gateway.operations.backups import Backups
-from holdfast.gateway.operations.timers import Served, Timer, Timers
+from holdfast.gateway.operations.timers import ServedStore, Timer, TimerPace, Timers
 from holdfast.store import NewEvent, Policy, Store, open_store
 from holdfast.store.backup.backup import damaged_sessions, restore
 from holdfast.store.backup.backup_process import BackupFailed, BackupJob, back_up_apart
 
 DAY = 86_400_000
 QUICK = 100
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Timers of this process may go off more often than once a second."""
-    monkeypatch.setattr(timers, "SHORTEST_MS", QUICK)
+HELD_BACK = """
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"""
+PACE = TimerPace(shortest_ms=QUICK)
+"""Timers of this process may go off more often than once a second."""
+SOON = replace(PACE, first_look_ms=10)
 
 
 @asynccontextmanager
@@ -39,7 +41,7 @@ async def going(
     options: Timers, store: Store, url: str, data: Path, *, alone: bool = True
 ) -> AsyncIterator[dict[str, Timer]]:
     """The timers at work over an open store."""
-    async with timers.running(options, Served(store, url, alone), data, asyncio.Event()) as made:
+    async with timers.running(options, ServedStore(store, url, alone), data, asyncio.Event()) as made:
         yield {timer.name: timer for timer in made}
 
 
@@ -56,7 +58,7 @@ async def test_a_backup_is_made_and_checked_and_only_the_newest_are_kept(
     store_url: str, tmp_path: Path, postgres: Any
 ) -> None:
     folder = tmp_path / "copies"
-    options = Timers(backup_every_ms=QUICK, backup_folder=folder, backup_keep=2)
+    options = Timers(backup_every_ms=QUICK, backup_folder=folder, backup_keep=2, pace=PACE)
     backups = Backups(folder, 2)
     folder.mkdir()
     for old in (1, 2, 3):
@@ -81,7 +83,7 @@ async def test_retention_is_applied_to_every_tenant_and_never_to_what_is_held(st
         for each in (store, other):
             await fill(each, "old", "held", "new")
             await each.sessions.hold("held", True)
-        options = Timers(Policy(max_sessions=2), retention_every_ms=QUICK)
+        options = Timers(Policy(max_sessions=2), retention_every_ms=QUICK, pace=PACE)
         async with going(options, store, store_url, tmp_path) as found:
             await eventually(lambda: found["retention"].last_success is not None)
         for each in (store, other):
@@ -95,11 +97,11 @@ async def test_archives_are_purged_for_every_tenant_when_they_are_old_enough(sto
         for each in (store, other):
             await fill(each, "gone", "here")
             await each.deletion.delete("gone")
-        keeping = Timers(purge_after_ms=DAY, retention_every_ms=QUICK)
+        keeping = Timers(purge_after_ms=DAY, retention_every_ms=QUICK, pace=PACE)
         async with going(keeping, store, store_url, tmp_path) as found:
             await eventually(lambda: found["purge"].runs > 1)
         assert [each.purged_at for each in await other.archives.list()] == [None]
-        options = Timers(purge_after_ms=QUICK, retention_every_ms=QUICK)
+        options = Timers(purge_after_ms=QUICK, retention_every_ms=QUICK, pace=PACE)
         async with going(options, store, store_url, tmp_path) as found:
             await until_purged(store, other)
         for each in (store, other):
@@ -118,27 +120,24 @@ async def until_purged(*stores: Store) -> None:
 
 
 async def test_what_was_done_a_moment_ago_is_not_done_again_after_a_restart(store_url: str, tmp_path: Path) -> None:
-    options = Timers(Policy(max_age_ms=DAY), DAY, backup_every_ms=DAY, backup_folder=tmp_path / "copies")
+    options = Timers(Policy(max_age_ms=DAY), DAY, backup_every_ms=DAY, backup_folder=tmp_path / "copies", pace=SOON)
     alone = store_url.startswith("sqlite")
     for round_number in range(3):
         async with await open_store(store_url) as store:
             await fill(store, "a")
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(timers, "FIRST_LOOK_MS", 10)
-                async with going(options, store, store_url, tmp_path, alone=alone) as found:
-                    await eventually(lambda: all(timer.last_success and not timer.running for timer in found.values()))
-                    await asyncio.sleep(0.05)
-                    assert [timer.runs for timer in found.values()] == ([1, 1] if round_number == 0 else [0, 0])
+            async with going(options, store, store_url, tmp_path, alone=alone) as found:
+                await eventually(lambda: all(timer.last_success and not timer.running for timer in found.values()))
+                await asyncio.sleep(0.05)
+                assert [timer.runs for timer in found.values()] == ([1, 1] if round_number == 0 else [0, 0])
     assert len(backups_in(tmp_path / "copies")) == 1
 
 
 async def test_the_newest_backups_age_decides_also_after_the_folder_was_emptied(
-    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sqlite_url: str, tmp_path: Path
 ) -> None:
     """A gateway that restarts every ten minutes still makes its daily backup; one without any makes one at once."""
-    monkeypatch.setattr(timers, "FIRST_LOOK_MS", 10)
     folder = tmp_path / "copies"
-    options = Timers(backup_every_ms=DAY, backup_folder=folder)
+    options = Timers(backup_every_ms=DAY, backup_folder=folder, pace=SOON)
     backups = Backups(folder, 7)
     now = int(time.time() * 1000)
 
@@ -178,7 +177,7 @@ async def test_of_several_gateways_one_does_it_at_a_time(postgres_url: str, tmp_
             at_work.pop()
             return {}
 
-        made = [Timer("backup", QUICK, work, Served(store, postgres_url, False), f"gateway-{n}") for n in range(6)]
+        made = [Timer("backup", QUICK, work, ServedStore(store, postgres_url, False), f"gateway-{n}") for n in range(6)]
         tasks = [asyncio.create_task(each.go(stopping)) for each in made]
         async with asyncio.timeout(PATIENCE):
             while sum(each.runs for each in made) < 5:
@@ -192,33 +191,45 @@ async def test_of_several_gateways_one_does_it_at_a_time(postgres_url: str, tmp_
 def test_two_real_gateways_on_one_database_share_the_work(postgres_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "copies"
     options = ("--store", postgres_url, "--backup-every", "60s", "--backup-folder", str(folder))
-    with running(tmp_path / "one", *options) as one, running(tmp_path / "two", *options) as two:
-        made = {each.url: client_of(each) for each in (one, two)}
-        with made[one.url], made[two.url]:
-            wait_until(lambda: all(timer(client)["lastSuccess"] for client in made.values()))
-            assert sum(timer(client)["runs"] for client in made.values()) == 1
-            shown = {timer(client)["lastSuccess"] for client in made.values()}
-        assert len(shown) == 1, "both know of the one"
-        assert [each.stop()[0] for each in (one, two)] == [0, 0]
+    with running(tmp_path / "one", *options) as one, client_of(one) as first:
+        wait_until(lambda: timer(first)["lastSuccess"])  # who finds another at work looks again after a minute
+        with running(tmp_path / "two", *options) as two, client_of(two) as second:
+            wait_until(lambda: timer(second)["lastSuccess"])
+            assert sum(timer(client)["runs"] for client in (first, second)) == 1
+            shown = {timer(client)["lastSuccess"] for client in (first, second)}
+            assert len(shown) == 1, "both know of the one"
+            assert [each.stop()[0] for each in (one, two)] == [0, 0]
     assert len(backups_in(folder)) == 1
 
 
-async def test_another_takes_over_from_one_that_died(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timers, "HOLD_MS", 300)
-    monkeypatch.setattr(timers, "RETRY_MS", 50)
+def test_of_two_real_gateways_at_the_same_moment_one_backs_up(postgres_url: str, tmp_path: Path) -> None:
+    """Both are about to take the duty, held back by a lock, when the lock is given up."""
+    folder = tmp_path / "copies"
+    options = ("--store", postgres_url, "--backup-every", "60s", "--backup-folder", str(folder))
+    with psycopg.connect(postgres_url) as locking, ExitStack() as stack:
+        locking.execute("LOCK TABLE duties IN EXCLUSIVE MODE")  # read by all, written by nobody
+        gateways = [stack.enter_context(running(tmp_path / name, *options)) for name in ("one", "two")]
+        clients = [stack.enter_context(client_of(each)) for each in gateways]
+        wait_until(lambda: locking.execute(HELD_BACK).fetchone() == (2,))
+        assert backups_in(folder) == []
+        locking.commit()
+        wait_until(lambda: any(timer(each)["lastSuccess"] for each in clients))
+        assert sorted(timer(each)["runs"] for each in clients) == [0, 1]
+        assert [each.stop()[0] for each in gateways] == [0, 0]
+    assert len(backups_in(folder)) == 1
+
+
+async def test_another_takes_over_from_one_that_died(postgres_url: str, tmp_path: Path) -> None:
+    pace = replace(PACE, hold_ms=300, retry_ms=50)
     async with await open_store(postgres_url) as store:
         await store.duties.take("retention", "one that died", 500)
-        options = Timers(Policy(max_sessions=1), retention_every_ms=QUICK)
+        options = Timers(Policy(max_sessions=1), retention_every_ms=QUICK, pace=pace)
         async with going(options, store, postgres_url, tmp_path, alone=False) as found:
             await eventually(lambda: found["retention"].last_success is not None)
 
 
-async def test_a_duty_is_kept_for_as_long_as_the_work_takes(
-    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timers, "HOLD_MS", 1_000)
+async def test_a_duty_is_kept_for_as_long_as_the_work_takes(store_url: str, tmp_path: Path) -> None:
+    pace = replace(PACE, hold_ms=1_000)
     stopping, go_on = asyncio.Event(), asyncio.Event()
 
     async with await open_store(store_url) as store:
@@ -227,7 +238,7 @@ async def test_a_duty_is_kept_for_as_long_as_the_work_takes(
             await go_on.wait()
             return {}
 
-        timer = Timer("backup", 1_000, work, Served(store, store_url, False), "one")
+        timer = Timer("backup", 1_000, work, ServedStore(store, store_url, False), "one", pace=pace)
         task = asyncio.create_task(timer.go(stopping))
         await eventually(lambda: timer.running)
         try:
@@ -246,7 +257,7 @@ async def test_a_failed_run_is_said_counted_and_tried_again(
 ) -> None:
     folder = tmp_path / "copies"
     folder.write_text("a file where the folder should be")
-    options = Timers(backup_every_ms=QUICK, backup_folder=folder)
+    options = Timers(backup_every_ms=QUICK, backup_folder=folder, pace=PACE)
     async with await open_store(sqlite_url) as store:
         await fill(store, "a")
         async with going(options, store, sqlite_url, tmp_path) as found:
@@ -268,7 +279,7 @@ async def test_damaged_sessions_are_said_and_the_last_sound_backup_is_kept(sqlit
     async with await open_store(sqlite_url) as store:
         await fill(store, "a")
         async with going(
-            Timers(backup_every_ms=QUICK, backup_folder=folder, backup_keep=1), store, sqlite_url, tmp_path
+            Timers(backup_every_ms=QUICK, backup_folder=folder, backup_keep=1, pace=PACE), store, sqlite_url, tmp_path
         ) as found:
             await eventually(lambda: found["backup"].last_success is not None)
             damage(sqlite_url, "UPDATE transcript_events SET payload = {blob} WHERE seq = 3")
@@ -290,7 +301,7 @@ async def test_waiting_between_failures_grows_to_an_end(sqlite_url: str) -> None
         async def work() -> dict[str, Any]:
             return {}
 
-        timer = Timer("backup", DAY, work, Served(store, sqlite_url, True), "one")
+        timer = Timer("backup", DAY, work, ServedStore(store, sqlite_url, True), "one")
         pauses = [timer._failed(StoreUnavailable("no")) / 1_000 for _ in range(100)]
     assert pauses[:8] == [60, 120, 240, 480, 960, 1920, 3600, 3600]
     assert set(pauses[8:]) == {3600}
@@ -365,7 +376,7 @@ def test_timers_are_in_the_status_and_in_the_metrics(tmp_path: Path) -> None:
         {"retention": Policy(max_sessions=0)},
         {"retention": Policy(max_age_ms=0)},
         {"retention_every_ms": 10},
-        {"backup_every_ms": 99},
+        {"backup_every_ms": 999},
         {"backup_keep": 0},
         {"purge_after_ms": 0},
         {"backup_folder": Path("copies")},
@@ -404,4 +415,4 @@ def timer(client: httpx2.Client) -> dict[str, Any]:
 
 
 def client_of(gateway: Running) -> httpx2.Client:
-    return httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE)
+    return web_client(base_url=gateway.url)

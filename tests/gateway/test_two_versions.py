@@ -1,10 +1,9 @@
 """Two versions of Holdfast on one PostgreSQL: the older one notices that the schema is newer, and writes nothing more.
 
-The newer version is this one with one more migration, in a folder of its own and run as a process of its own.
+The newer version is that of tests/support/next_version.py, run as a process of its own.
 """
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,23 +14,20 @@ import psycopg
 import pytest
 from tests.gateway.process import PATIENCE, Running, running
 from tests.gateway.test_problems import check
+from tests.support.next_version import CHANGE, next_version
+from tests.support.web import web_client
 
-import holdfast
 from holdfast.core.errors import SchemaNewer, SchemaUnknown
-from holdfast.store import NewEvent, open_store
+from holdfast.store import NewEvent, StoreTuning, open_store
 from holdfast.store.migrations import newest
 
 NEXT = newest("postgres") + 1
-CHANGE = "ALTER TABLE sessions ADD COLUMN colour text NOT NULL DEFAULT 'blue';"
 
 
 @contextmanager
 def newer_version(folder: Path) -> Iterator[None]:
     """Gateways that are started here are of the next version."""
-    package = Path(holdfast.__file__).parent
-    shutil.copytree(package, folder / "holdfast", ignore=shutil.ignore_patterns("__pycache__"))
-    migration = folder / "holdfast" / "store" / "postgres" / "migrations" / f"{NEXT:04d}_colours.sql"
-    migration.write_text(CHANGE)
+    assert next_version(folder, "postgres") == NEXT
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(folder)
     try:
@@ -69,11 +65,8 @@ async def test_a_store_under_which_the_schema_became_newer_writes_nothing_more(p
         await open_store(postgres_url)
 
 
-async def test_a_connection_that_is_made_again_looks_before_it_writes(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast.store.postgres.notices.LOOK_SECONDS", 3600.0)
-    async with await open_store(postgres_url) as store:
+async def test_a_connection_that_is_made_again_looks_before_it_writes(postgres_url: str) -> None:
+    async with await open_store(postgres_url, tuning=StoreTuning(schema_look_seconds=3600.0)) as store:
         await store.append("s", [NewEvent("n", {})])
         change_schema(postgres_url)
         with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -89,12 +82,12 @@ async def test_a_connection_that_is_made_again_looks_before_it_writes(
 def test_the_newer_gateway_takes_over_from_the_older_one(postgres_url: str, tmp_path: Path) -> None:
     with (
         running(tmp_path / "old", "--store", postgres_url) as old,
-        httpx2.Client(trust_env=False, timeout=PATIENCE) as client,
+        web_client() as client,
     ):
         assert write(client, old, 1).status_code == 201
-        with newer_version(tmp_path / "next"), running(tmp_path / "new", "--store", postgres_url) as new:
+        with newer_version(tmp_path / "next"), running(tmp_path / "new", "--store", postgres_url, as_child=True) as new:
             number, answered = 2, write(client, old, 2)
-            while answered.status_code == 201:  # until it has noticed: a second at the most
+            while answered.status_code == 201 and number < 10_000:  # until it has noticed: a second at the most
                 number += 1
                 answered = write(client, old, number)
             assert (answered.status_code, check(answered)["code"]) == (503, "schema_newer")

@@ -20,9 +20,10 @@ from tests.support.attacked import attack_for
 from tests.support.deaf import begin, deaf, deaf_followers, rest
 from tests.support.eventually import eventually, wait_until
 from tests.support.memory import memory
+from tests.support.web import web_client
 
 from holdfast.gateway.connections.limits import ConnectionLimits
-from holdfast.gateway.connections.unsent import PIECE
+from holdfast.gateway.connections.unsent_output import PIECE
 from holdfast.store import NewEvent, Store
 
 MB = 1024 * 1024
@@ -48,7 +49,7 @@ def url(here: Served) -> str:
 def test_followers_that_take_nothing_share_one_copy(path: str, tmp_path: Path) -> None:
     with (
         running(tmp_path, "--auth", "none") as gateway,
-        httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client,
+        web_client(base_url=gateway.url) as client,
     ):
         client.post("/api/actions/s", json={"type": "first"})
         with deaf_followers(gateway.url, path.format("s", 1), 30) as followers:
@@ -212,7 +213,7 @@ def test_answers_that_nobody_reads_keep_to_the_budget(parser: str, tmp_path: Pat
 @contextmanager
 def filled(gateway: Running) -> Iterator[httpx2.Client]:
     """A client of a gateway that has a small event and a large one."""
-    with httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client:
+    with web_client(base_url=gateway.url) as client:
         client.post("/api/actions/s", json={"type": "first"})
         body = json.dumps({"type": "large", "details": {"text": "x" * LARGE}})
         assert client.post("/api/actions/s", content=body).status_code == 201

@@ -114,6 +114,7 @@ async def test_a_backup_is_made_and_checked(client: httpx2.AsyncClient, store: S
         "sessions": 2,
         "checked": True,
         "damaged": [],
+        "files": 0,
     }
     assert (await client.post("/api/backup", json={"path": str(path)})).status_code == 400
     for wrong in ("relative", "", "/a\0b"):
@@ -130,6 +131,41 @@ async def test_a_backup_is_given_up_when_the_gateway_stops(store: Store, tmp_pat
         answer = await client.post("/api/backup", json={"path": str(tmp_path / "copy")})
     assert (answer.status_code, answer.json()["code"]) == (503, "closing")
     assert not any("copy" in path.name for path in tmp_path.iterdir())
+
+
+async def test_what_was_deleted_comes_back_until_it_is_removed_for_good(client: httpx2.AsyncClient) -> None:
+    await client.post("/api/sessions", json={"sessionId": "one", "tags": ["t"]})
+    await client.post("/api/actions/one", json={"type": "note", "details": {"text": "kite"}, "idempotencyKey": "k"})
+    before = (await client.get("/api/sessions/one/log")).text
+    unneeded = await client.post("/api/archives/one/restore")
+    assert (unneeded.status_code, unneeded.json()["code"]) == (409, "not_deleted")
+    assert (await client.delete("/api/sessions/one")).status_code == 200
+    assert (await client.post("/api/actions/one", json={"type": "late"})).status_code == 410
+    done = await client.post("/api/archives/one/restore")
+    assert done.status_code == 200
+    after = (await client.get("/api/sessions/one/log")).text
+    assert after.startswith(before)
+    last = json.loads(after.splitlines()[-1])
+    assert (last["type"], last["payload"]) == ("holdfast.session_restored", {"keys": []})
+    assert done.json() == {
+        "sessionId": "one",
+        "events": 4,
+        "headHash": last["hash"],
+        "keys": [],
+        "keysTaken": [],
+        "notRestored": [],
+    }
+    assert (await client.get("/api/archives")).json()["archives"] == []
+    again = await client.post(
+        "/api/actions/one", json={"type": "note", "details": {"text": "kite"}, "idempotencyKey": "k"}
+    )
+    assert (again.status_code, again.json()["seq"]) == (200, 2)
+    assert [hit["seq"] for hit in (await client.get("/api/query/search?q=kite")).json()["hits"]] == [2]
+    await client.delete("/api/sessions/one")
+    await client.post("/api/archives/purge", json={"sessions": ["one"]})
+    gone = await client.post("/api/archives/one/restore")
+    assert (gone.status_code, gone.json()["code"]) == (409, "archive_purged")
+    assert (await client.post("/api/archives/nobody/restore")).status_code == 404
 
 
 async def test_what_was_deleted_is_listed_and_removed_for_good(client: httpx2.AsyncClient) -> None:

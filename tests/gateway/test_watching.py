@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from tests.gateway.figures import Figures, parsed
-from tests.gateway.process import PATIENCE, running
+from tests.gateway.process import running
+from tests.support.web import web_client
 
 ROOT = Path(__file__).parents[2]
 ALERTS = ROOT / "deploy" / "alerts.yml"
@@ -32,7 +32,7 @@ def figures(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     store = () if request.param == "sqlite" else ("--store", request.getfixturevalue("postgres").new_database())
     with (
         running(data, *OPTIONS, *store) as gateway,
-        httpx2.Client(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client,
+        web_client(base_url=gateway.url) as client,
     ):
         client.post("/api/actions/s", json={"type": "note"})
         client.get("/nothing")

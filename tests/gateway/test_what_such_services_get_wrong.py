@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx2
 import pytest
 from tests.gateway.calling import Caller, told
 from tests.gateway.process import PATIENCE, running
 from tests.gateway.test_problems_everywhere import SMALLEST
 from tests.gateway.test_transfer import damage
 from tests.support.raw_http import Answer, Answers
+from tests.support.web import web_client
 from websockets.exceptions import ConnectionClosed
 
 WRITERS = 16
@@ -89,7 +89,7 @@ def test_concurrent_writers_do_not_collide(caller: Caller, gateways: list[str]) 
     def write(number: int) -> list[int]:
         seqs: list[int] = []
         url = gateways[number % len(gateways)]
-        with httpx2.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+        with web_client(base_url=url) as client:
             for turn in range(ROUNDS):
                 if turn % 4:
                     body = {"type": "one", "details": {"writer": number, "turn": turn}}
@@ -121,7 +121,7 @@ def test_state_is_neither_lost_nor_torn_between_concurrent_patchers(caller: Call
     torn: list[Any] = []
 
     def look() -> None:
-        with httpx2.Client(base_url=gateways[-1], trust_env=False, timeout=PATIENCE) as client:
+        with web_client(base_url=gateways[-1]) as client:
             version = 0
             while not done.is_set():
                 state = client.get(f"/api/state/{session_id}").json()
@@ -131,7 +131,7 @@ def test_state_is_neither_lost_nor_torn_between_concurrent_patchers(caller: Call
 
     def patch(number: int) -> None:
         url = gateways[number % len(gateways)]
-        with httpx2.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client:
+        with web_client(base_url=url) as client:
             for turn in range(ROUNDS):
                 own = {"left": number, "right": number, "own": {f"w{number}": {f"t{turn}": turn}}}
                 assert client.patch(f"/api/state/{session_id}", json=own).status_code == 200
@@ -274,7 +274,7 @@ def test_deletion_and_eviction_leave_nothing_dangling_in_recent(caller: Caller) 
     page = caller.get(f"/api/sessions?tag={tag}&limit=8")
 
     def work(number: int) -> None:
-        with httpx2.Client(base_url=caller.url, trust_env=False, timeout=PATIENCE) as client:
+        with web_client(base_url=caller.url) as client:
             if number < 4:
                 assert client.delete(f"/api/sessions/{names[number]}").status_code == 200
                 for path in lists:

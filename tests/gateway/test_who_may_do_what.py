@@ -28,7 +28,7 @@ UNDOCUMENTED = {
     *("GET /docs", "GET /openapi.json", "GET /agent-card", "GET /.well-known/agent-card.json"),
     *("POST /a2a/uploads", "WS /ws"),
 }
-INCLUDED = {"operator": set(SCOPES), "admin": {"admin", "read", "write"}}
+INCLUDED = {"operator": set(SCOPES), "admin": {"admin", "read", "write", "proofs"}}
 
 HOLDERS = {
     **{scope: Wanted([scope]) for scope in SCOPES},
@@ -70,7 +70,7 @@ def asking(gateway: Running) -> Iterator[httpx2.Client]:
 def allowed(holder: str | None, needs: str | None) -> bool:
     """Whether who has this token may use a route that needs this."""
     scopes = set(HOLDERS[holder].scopes) if holder in HOLDERS and holder not in {"revoked", "expired"} else set()
-    return needs is None or any(needs in INCLUDED.get(each, {each}) for each in scopes)
+    return needs is None or any(needs in {"any", *INCLUDED.get(each, {each})} for each in scopes)
 
 
 def filled(route: str) -> tuple[str, str, dict[str, Any]]:

@@ -1,33 +1,28 @@
 """A real gateway process whose limits are small: `python -m tests.gateway.tight DATA LIMITS PARSER`."""
 
 import json
-import select
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.gateway.process import PATIENCE, Running, environment
+from tests.gateway.process import Running
+from tests.support.processes import Process, first_line, holdfast, python
+
+MODULE = "tests.gateway.tight"
 
 
 @contextmanager
 def tight(data: Path, parser: str = "httptools", **limits: Any) -> Iterator[Running]:
     """A gateway with these limits, and this parser of HTTP."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.gateway.tight", str(data), json.dumps(limits), parser],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert select.select([process.stdout], [], [], PATIENCE)[0], "no word from the gateway"
-            yield Running(process, process.stdout.readline().strip())
-        finally:
-            process.kill()
+    words = (str(data), json.dumps(limits), parser)
+    # A process that is forked has imported the other parser.
+    starting: AbstractContextManager[Process] = (
+        python("-m", MODULE, *words) if parser == "h11" else holdfast(*words, module=MODULE)
+    )
+    with starting as process:
+        yield Running(process, first_line(process).strip())
 
 
 def main(data: str, limits: str, parser: str) -> None:

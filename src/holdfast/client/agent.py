@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from holdfast.client.acting import Acting, Function
+from holdfast.client.action_span import ActionSpan, Function
 from holdfast.client.blocking import DEFAULT_EVENTS, HookAgentBlocking
 from holdfast.client.resume import ResumedSession
 from holdfast.client.settings import DEFAULT_SPOOL_BYTES, DEFAULT_TIMEOUT
@@ -152,7 +152,7 @@ class HookAgent:
         """Report a sub-agent's end."""
         self._agent.complete_agent(agent_id, result, status=status)
 
-    def acting(self, type: str, details: Any = None) -> Acting:
+    def acting(self, type: str, details: Any = None) -> ActionSpan:
         """Log a piece of work as an action: `async with agent.acting("book", {"seat": 3}) as output: …`."""
         return self._agent.acting(type, details)
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from holdfast.client import entry, leftovers
-from holdfast.client.acting import Acting, Function, logged
+from holdfast.client.action_span import ActionSpan, Function, logged
 from holdfast.client.delivery import Delivery
 from holdfast.client.dictionaries import EventFields, action_in, agent_in, goal_in, response_in
 from holdfast.client.entry import SpoolEntry
@@ -245,9 +245,9 @@ class HookAgentBlocking:
         """Report a sub-agent's end."""
         self._accept(entry.agent_end(self.session_id, self._ids(), agent_id, status=status, result=result))
 
-    def acting(self, type: str, details: Any = None) -> Acting:
+    def acting(self, type: str, details: Any = None) -> ActionSpan:
         """Log a piece of work as an action: `with agent.acting("book", {"seat": 3}) as output: …`."""
-        return Acting(self.log_action, type, details)
+        return ActionSpan(self.log_action, type, details)
 
     def action(self, type: str | None = None) -> Callable[[Function], Function]:
         """Log each call of a function, async or not, as an action; of its own name if none is given."""
@@ -288,7 +288,8 @@ class HookAgentBlocking:
     def _begin(self) -> Delivery:
         """Make the delivery; what was made is thrown away if another call was sooner, or interrupts this one."""
         settings, made = self._settings, None
-        spool = Spool.create(settings.folder, leftovers.spool_name(settings.session_id, self._ids()))
+        name = leftovers.spool_name(settings.folder, settings.session_id, self._ids())
+        spool = Spool.create(settings.folder, name)
         try:
             made = Delivery(settings, self._service, spool, Refusals(settings.folder, self._clock))
             atexit.register(self.close)

@@ -24,10 +24,10 @@ from holdfast.client.entry import SpoolEntry, from_line
 from holdfast.client.errors import AgentClosed, EntriesRefused, NotDelivered, SpoolFull
 from holdfast.client.leftovers import Leftovers
 from holdfast.client.refusals import Refusals
-from holdfast.client.segments import Line, SpoolPlace
-from holdfast.client.service import Acknowledged, Later, Service, ServiceRefusal
+from holdfast.client.segments import SpoolLine, SpoolPlace
+from holdfast.client.service import Acknowledgement, RetryLater, Service, ServiceRefusal
 from holdfast.client.settings import Settings
-from holdfast.client.spool import Spool, Vanished
+from holdfast.client.spool import SegmentMissing, Spool
 from holdfast.core.retry import Backoff
 
 MOST_ENTRIES = 500
@@ -51,7 +51,7 @@ class Refusal(NamedTuple):
     problem: dict[str, Any]
 
 
-class Stop(NamedTuple):
+class DeliveryStop(NamedTuple):
     """Until when to deliver, and how many failures there were when it was asked for: one more is the end."""
 
     at: float
@@ -81,7 +81,7 @@ class Delivery:
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._waiters: dict[SimpleQueue[None], float] = {}
         """Who waits for news, and until when."""
-        self._stop: Stop | None = None
+        self._stop: DeliveryStop | None = None
         self._told = 0
         """The refusals of our own that a flush has told of."""
         self._only = threading.Lock()
@@ -167,7 +167,7 @@ class Delivery:
 
     def stop(self, timeout: float) -> None:
         """Deliver what can be delivered in that time, then end; the rest is for the next start."""
-        self._stop = Stop(time.monotonic() + timeout, self._failures)
+        self._stop = DeliveryStop(time.monotonic() + timeout, self._failures)
         with contextlib.suppress(RuntimeError):  # the program ends: there are no more threads
             self.start()
         self._until(lambda: not self._started, timeout)
@@ -213,7 +213,7 @@ class Delivery:
                     self._pause(HEIR_WAIT)
                 except Exception as error:
                     log.exception("the delivery failed")
-                    self._failed(Later(f"{type(error).__name__}: {error}"))
+                    self._failed(RetryLater(f"{type(error).__name__}: {error}"))
 
     def _tell(self) -> None:
         """Let everybody who waits look again; forget those whose time is up."""
@@ -243,7 +243,7 @@ class Delivery:
         spool = self._ours.first() or self._whose_turn()
         try:
             lines = spool.peek(self._batch)
-        except Vanished as gone:
+        except SegmentMissing as gone:
             self._vanished(spool, gone.lines)
             return
         if not lines:
@@ -254,7 +254,7 @@ class Delivery:
             return
         lines = lines[: len(entries)]
         answer = self._service.send(entries)
-        if isinstance(answer, Acknowledged):
+        if isinstance(answer, Acknowledgement):
             self._batch = min(self._batch + self._batch // 4 + 1, MOST_ENTRIES)
             spool.settle(lines)
             self._is_well()
@@ -273,7 +273,7 @@ class Delivery:
             return self._spool
         return self._others.first() or self._spool
 
-    def _set_aside(self, spool: Spool, line: Line, problem: dict[str, Any]) -> None:
+    def _set_aside(self, spool: Spool, line: SpoolLine, problem: dict[str, Any]) -> None:
         self._refusals.add(line.raw, problem)
         log.warning("the service refused an entry, it is in %s: %s", self._refusals.path, problem.get("detail"))
         self._note_refusal(spool, 1, problem)
@@ -302,7 +302,7 @@ class Delivery:
         self._trouble, self._streak = None, 0
         self._tell()
 
-    def _failed(self, answer: Later) -> None:
+    def _failed(self, answer: RetryLater) -> None:
         """Say it once, see that what waits is on the disk itself, let others try what is not our own, and wait."""
         self._trouble = answer.reason
         self._failures += 1
@@ -338,7 +338,7 @@ class Delivery:
         return SpoolFull.hint or ""
 
 
-def _together(lines: Sequence[Line]) -> list[SpoolEntry]:
+def _together(lines: Sequence[SpoolLine]) -> list[SpoolEntry]:
     """The entries that go in one request: the first, and those after it that join it; none if it is unreadable."""
     found: list[SpoolEntry] = []
     for line in lines:

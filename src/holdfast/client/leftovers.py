@@ -1,30 +1,34 @@
 """Leftovers: the spools of programs that are gone. Whoever starts next delivers them, oldest first, one at a time.
 
-A spool's folder is named after its session and the moment it was made. So a program can see which leftovers are its
-own session's: these come before anything new, or the session's log would be out of order.
+A spool's folder is named after its session, and by an id that sorts it behind those that its session had before. So a
+program can see which leftovers are its own session's: these come before anything new, or the session's log would be out
+of order.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.client.segments import Measure, measure, total
+from holdfast.client.segments import SpoolSize, measure, total
 from holdfast.client.spool import Spool, inherit, is_dead
+from holdfast.core.ids import TIME_ORDERED, later_id
 
 BETWEEN = "~"
 
 
-def spool_name(session_id: str, made: str) -> str:
-    """The name of a spool's folder; `made` is an id that sorts by time."""
-    return f"{session_id}{BETWEEN}{made}"
+def spool_name(folder: Path, session_id: str, made: str) -> str:
+    """The name of a new spool's folder, behind all of its session's that are there; `made` is an id that sorts by time.
+
+    The clock may stand still, or have been set back, since the last program of the session was killed.
+    """
+    found = (_made(path) for path in _spools(folder) if session_of(path) == session_id)
+    last = max((each for each in found if TIME_ORDERED.match(each)), default="")
+    return f"{session_id}{BETWEEN}{made if made > last else later_id(last)}"
 
 
 def find(folder: Path) -> list[Path]:
     """The spools in the folder whose programs are gone, oldest first."""
-    if not folder.is_dir():
-        return []
-    named = [path for path in folder.iterdir() if BETWEEN in path.name and not path.name.startswith(".")]
-    return [path for path in sorted(named, key=_made) if is_dead(path)]
+    return [path for path in sorted(_spools(folder), key=_made) if is_dead(path)]
 
 
 def session_of(path: Path) -> str:
@@ -32,7 +36,7 @@ def session_of(path: Path) -> str:
     return path.name.rpartition(BETWEEN)[0]
 
 
-def neglected(folder: Path) -> list[tuple[Path, Measure]]:
+def neglected(folder: Path) -> list[tuple[Path, SpoolSize]]:
     """Folders beside this one, for other services or tokens, in which something waits and nobody is left to send it."""
     found = []
     for other in sorted(path for path in folder.parent.iterdir() if path != folder and path.is_dir()):
@@ -46,7 +50,7 @@ class LeftoverTurn(NamedTuple):
     """The one that is being delivered, and those that wait, oldest first."""
 
     spool: Spool | None
-    waiting: tuple[tuple[Path, Measure], ...]
+    waiting: tuple[tuple[Path, SpoolSize], ...]
 
 
 class Leftovers:
@@ -57,7 +61,7 @@ class Leftovers:
         self._wait = wait
 
     @property
-    def left(self) -> Measure:
+    def left(self) -> SpoolSize:
         """How much of them is not settled."""
         spool, waiting = self._turn
         now = [] if spool is None else [spool.left]
@@ -105,6 +109,12 @@ class Leftovers:
             if self._wait:
                 raise
             return None
+
+
+def _spools(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if BETWEEN in path.name and not path.name.startswith(".")]
 
 
 def _made(path: Path) -> str:

@@ -23,14 +23,14 @@ class SpoolPlace(NamedTuple):
     offset: int
 
 
-class Line(NamedTuple):
+class SpoolLine(NamedTuple):
     """A line of a spool, without its mark and its end, and the place behind it."""
 
     raw: bytes
     end: SpoolPlace
 
 
-class Measure(NamedTuple):
+class SpoolSize(NamedTuple):
     """How much there is."""
 
     lines: int
@@ -73,7 +73,7 @@ def write_position(path: Path, place: SpoolPlace) -> None:
         os.close(file)
 
 
-def read_lines(path: Path, start: SpoolPlace, stop: int | None, most: int) -> list[Line]:
+def read_lines(path: Path, start: SpoolPlace, stop: int | None, most: int) -> list[SpoolLine]:
     """Whole lines of one segment, from a place to an offset or its end; FileNotFoundError if there is no segment."""
     file = os.open(path / name(start.segment), os.O_RDONLY)
     try:
@@ -83,11 +83,11 @@ def read_lines(path: Path, start: SpoolPlace, stop: int | None, most: int) -> li
     lines, offset = [], start.offset
     for each in raw.split(b"\n", most)[:-1]:
         offset += len(each) + 1
-        lines.append(Line(each.rpartition(MARK)[2], SpoolPlace(start.segment, offset)))
+        lines.append(SpoolLine(each.rpartition(MARK)[2], SpoolPlace(start.segment, offset)))
     return lines
 
 
-def measure_file(file: int, start: int = 0, stop: int | None = None) -> Measure:
+def measure_file(file: int, start: int = 0, stop: int | None = None) -> SpoolSize:
     """How much of an open segment lies between two offsets."""
     lines = size = 0
     while stop is None or start + size < stop:
@@ -97,10 +97,10 @@ def measure_file(file: int, start: int = 0, stop: int | None = None) -> Measure:
             break
         lines += chunk.count(b"\n")
         size += len(chunk)
-    return Measure(lines, size)
+    return SpoolSize(lines, size)
 
 
-def measure_segment(path: Path, segment: int, start: int = 0, stop: int | None = None) -> Measure:
+def measure_segment(path: Path, segment: int, start: int = 0, stop: int | None = None) -> SpoolSize:
     """How much of a segment lies between two offsets; nothing if it is gone."""
     with contextlib.suppress(FileNotFoundError):
         file = os.open(path / name(segment), os.O_RDONLY)
@@ -108,10 +108,10 @@ def measure_segment(path: Path, segment: int, start: int = 0, stop: int | None =
             return measure_file(file, start, stop)
         finally:
             os.close(file)
-    return Measure(0, 0)
+    return SpoolSize(0, 0)
 
 
-def measure(path: Path) -> Measure:
+def measure(path: Path) -> SpoolSize:
     """How much of the spool in a folder is not settled."""
     start = read_position(path)
     return total(
@@ -123,9 +123,9 @@ def measure(path: Path) -> Measure:
     )
 
 
-def total(measures: list[Measure]) -> Measure:
+def total(measures: list[SpoolSize]) -> SpoolSize:
     """How much several are together."""
-    return Measure(sum(each.lines for each in measures), sum(each.size for each in measures))
+    return SpoolSize(sum(each.lines for each in measures), sum(each.size for each in measures))
 
 
 def sync(path: Path) -> None:

@@ -30,7 +30,7 @@ LONGEST_WAIT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledgement:
     """The service has it."""
 
 
@@ -42,7 +42,7 @@ class ServiceRefusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryLater:
     """Not now: `wait` if the service said how long, `smaller` if fewer entries at once may help."""
 
     reason: str
@@ -61,7 +61,7 @@ class Service:
         self._settings = settings
         self._http: httpx2.Client | None = None
 
-    def send(self, entries: Sequence[SpoolEntry]) -> Acknowledged | ServiceRefusal | Later:
+    def send(self, entries: Sequence[SpoolEntry]) -> Acknowledgement | ServiceRefusal | RetryLater:
         """Send one entry, or several that join, in one request; for the thread that delivers."""
         if self._http is None:
             self._http = self._connect()
@@ -113,7 +113,9 @@ class Service:
             verify=settings.url.startswith("https:"),  # without TLS there is nothing to load certificates for
         )
 
-    def _send(self, http: "httpx2.Client", entries: Sequence[SpoolEntry]) -> Acknowledged | ServiceRefusal | Later:
+    def _send(
+        self, http: "httpx2.Client", entries: Sequence[SpoolEntry]
+    ) -> Acknowledgement | ServiceRefusal | RetryLater:
         import httpx2
 
         first = entries[0]
@@ -122,29 +124,29 @@ class Service:
         try:
             answer = http.request(first.method, first.path, content=content, headers=headers)
         except httpx2.TimeoutException as error:
-            return Later(self._unanswered(error), smaller=True)
+            return RetryLater(self._unanswered(error), smaller=True)
         except httpx2.HTTPError as error:
-            return Later(self._unanswered(error))
+            return RetryLater(self._unanswered(error))
         return self._verdict(answer, entries)
 
     def _verdict(
         self, answer: "httpx2.Response", entries: Sequence[SpoolEntry]
-    ) -> Acknowledged | ServiceRefusal | Later:
+    ) -> Acknowledgement | ServiceRefusal | RetryLater:
         said = _object(answer.content)
         if answer.status_code in {200, 201}:
             proof = said.get(entries[0].proof)
             whole = isinstance(proof, list) and len(proof) == len(entries) if entries[0].joins else proof is not None
-            return Acknowledged() if whole else Later(self._strange(answer))
+            return Acknowledgement() if whole else RetryLater(self._strange(answer))
         problem = _problem(said)
         if answer.status_code == TOO_LARGE:  # also from a proxy in between, which will not change its mind
             return ServiceRefusal(
                 problem or {"status": TOO_LARGE, "detail": "the body is too large", "code": "too_large"}
             )
         if problem is None:
-            return Later(self._strange(answer), _wait(answer))
+            return RetryLater(self._strange(answer), _wait(answer))
         if answer.status_code in FINAL and problem["code"] not in NOT_FINAL:
             return ServiceRefusal(problem)
-        return Later(f"{self._settings.url} answered {answer.status_code}: {said.get('detail')}", _wait(answer))
+        return RetryLater(f"{self._settings.url} answered {answer.status_code}: {said.get('detail')}", _wait(answer))
 
     def _unanswered(self, error: Exception) -> str:
         return f"{self._settings.url} does not answer: {str(error) or type(error).__name__}"
@@ -153,8 +155,8 @@ class Service:
         return f"{self._settings.url} answered {answer.status_code}, and not as a session service does"
 
 
-def _reason(found: Acknowledged | ServiceRefusal | Later) -> str:
-    if isinstance(found, Later):
+def _reason(found: Acknowledgement | ServiceRefusal | RetryLater) -> str:
+    if isinstance(found, RetryLater):
         return found.reason
     return str(found.problem.get("detail")) if isinstance(found, ServiceRefusal) else "the service takes anything"
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from holdfast.client import segments
 from holdfast.client.errors import AgentClosed, SpoolFull, SpoolUnavailable
-from holdfast.client.segments import MARK, POSITION, Line, Measure, SpoolPlace
+from holdfast.client.segments import MARK, POSITION, SpoolLine, SpoolPlace, SpoolSize
 
 OWNER = "owner"
 HEIR = "heir"
@@ -34,7 +34,7 @@ APPEND_WAIT = 0.05
 """The longest wait, in seconds, of the thread that delivers for one that appends."""
 
 
-class Vanished(Exception):
+class SegmentMissing(Exception):
     """Somebody has removed a segment; `lines` of it were not settled."""
 
     def __init__(self, lines: int) -> None:
@@ -48,20 +48,20 @@ class SpoolState(NamedTuple):
     start: SpoolPlace
     settled: int
     """The lines of the first segment before the start."""
-    full: Mapping[int, Measure]
+    full: Mapping[int, SpoolSize]
     """The segments from the start's on that nothing is appended to any more."""
     last: int
     """The segment that is appended to; of an heir, the one that would be next."""
     file: int
     """The last segment's file; -1 if there is none."""
 
-    def left(self) -> Measure:
+    def left(self) -> SpoolSize:
         """How much is not settled."""
         found = [*self.full.values()]
         if self.file >= 0:
             found.append(segments.measure_file(self.file))
         whole = segments.total(found)
-        return Measure(max(whole.lines - self.settled, 0), max(whole.size - self.start.offset, 0))
+        return SpoolSize(max(whole.lines - self.settled, 0), max(whole.size - self.start.offset, 0))
 
     def used(self) -> int:
         """The bytes on the disk, but for a segment's worth that is settled and will be gone with its segment."""
@@ -119,7 +119,7 @@ class Spool:
             raise SpoolUnavailable(f"cannot spool to {folder}: {error.strerror}", path=str(folder)) from error
 
     @property
-    def left(self) -> Measure:
+    def left(self) -> SpoolSize:
         """How much is not settled."""
         with self._appending:
             return self._state.left()
@@ -156,8 +156,8 @@ class Spool:
                 self.close()
             return True
 
-    def peek(self, most: int) -> list[Line]:
-        """The oldest lines that are not settled, at most so many: at least one if there is any. Vanished if it was."""
+    def peek(self, most: int) -> list[SpoolLine]:
+        """The oldest lines that are not settled, at most so many, at least one if there is any; or SegmentMissing."""
         while True:
             start, end = self._state.start, self._state.end()
             stop = end.offset if start.segment == end.segment else None
@@ -171,7 +171,7 @@ class Spool:
                 return lines
             self._move(SpoolPlace(start.segment + 1, 0), 0)
 
-    def settle(self, lines: Sequence[Line]) -> None:
+    def settle(self, lines: Sequence[SpoolLine]) -> None:
         """The first of what is left are done with: they are not read again, also not by the next process."""
         self._move(lines[-1].end, self._state.settled + len(lines))
 
@@ -242,17 +242,17 @@ class Spool:
             self._appending.release()
 
     def _pass_missing(self) -> None:
-        """Go on behind a segment that is not there; Vanished if it had lines that were not settled."""
+        """Go on behind a segment that is not there; SegmentMissing if it had lines that were not settled."""
         state = self._state
         number = state.start.segment
-        found = segments.measure_file(state.file) if number == state.last else state.full.get(number, Measure(0, 0))
+        found = segments.measure_file(state.file) if number == state.last else state.full.get(number, SpoolSize(0, 0))
         if number == state.last:
             with contextlib.suppress(OSError):
                 self._begin_segment()
         behind = SpoolPlace(number + 1, 0) if number < self._state.last else SpoolPlace(number, found.size)
         self._move(behind, 0 if behind.segment > number else found.lines)
         if found.lines > state.settled:
-            raise Vanished(found.lines - state.settled)
+            raise SegmentMissing(found.lines - state.settled)
 
     def _move(self, start: SpoolPlace, settled: int) -> None:
         """Make room first: where there is none, the position is behind until there is, and nothing is lost by that."""

@@ -1,7 +1,8 @@
 """The gateway's own agent: the bundled runtime behind A2A, answering with a model."""
 
 import os
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,7 @@ from holdfast import __version__
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.access.auth import caller_of, lacks, store_of
 from holdfast.gateway.access.scopes import needed_for
+from holdfast.gateway.folder import conversation_folder
 from holdfast.http.answers import problem_answer
 from holdfast.store import Store
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.a2a.push.push import PostObserver
     from holdfast.a2a.turns.turns import TurnObserver, Turns
     from holdfast.models import Backend
+    from holdfast.runtime.served.conversation_files import ConversationFiles
 
 AGENT = "main"
 OPENAI = "openai"
@@ -75,7 +78,7 @@ class Stoppable(Protocol):
         ...
 
 
-class Agent(Stoppable, Protocol):
+class AgentServer(Stoppable, Protocol):
     """What the gateway needs of an agent's server."""
 
     @property
@@ -96,6 +99,22 @@ def refuse(request: Request, operation: "Operation") -> Response | None:
     return problem_answer(lacks(caller, scopes[-1]))
 
 
+@asynccontextmanager
+async def agent_files(store: Store, data: Path, *, used: bool) -> "AsyncIterator[ConversationFiles | None]":
+    """The files of the agent's conversations, in step with the store until the end; None if they are not `used`, and
+    then they are kept in step if there are some from an earlier time."""
+    root = conversation_folder(data)
+    if not used and not root.exists():
+        yield None
+        return
+    from holdfast.runtime.served.conversation_files import ConversationFiles
+    from holdfast.runtime.served.file_upkeep import upkeep
+
+    files = ConversationFiles(root)
+    async with upkeep(store, files):
+        yield files if used else None
+
+
 async def start_agent(
     store: Store,
     model: Model,
@@ -107,16 +126,19 @@ async def start_agent(
     asks_for_token: bool = False,
     push_hosts: Iterable[str] = (),
     peers: Iterable[str] = (),
+    tools: Iterable[str] = (),
     compact_at: int | None = None,
+    files: "ConversationFiles | None" = None,
     until_refused: Callable[[Request], Coroutine[Any, Any, None]] | None = None,
     rested: "TurnObserver | None" = None,
     posted: "PostObserver | None" = None,
-) -> Agent:
+) -> AgentServer:
     """The bundled agent, started, at this URL or by whichever name clients use; `alone` says that no other process
     serves this store, `card` and `asks_for_token` how the agent card describes it, `push_hosts` where news may be
     posted though the addresses are not public, `peers` which other agents it may ask, by the beginnings of their URLs;
-    `compact_at` how many tokens a prompt may have before it is compacted; `until_refused` returns when a caller's token
-    is good no more; `rested` hears of every turn that is over, and `posted` of every post.
+    `tools` which it has beside its own; `compact_at` how many tokens a prompt may have before it is compacted; `files`
+    where its conversations are kept, if not in the store alone; `until_refused` returns when a caller's token is good
+    no more; `rested` hears of every turn that is over, and `posted` of every post.
     """
     from holdfast.a2a import A2AServer
     from holdfast.a2a.push.url_guard import UrlGuard
@@ -125,7 +147,14 @@ async def start_agent(
 
     server = A2AServer(
         store,
-        bundled_agent(model.backend(), name=AGENT, peers=Peers(tuple(peers)), compact_over=compact_at or THRESHOLD),
+        bundled_agent(
+            model.backend(),
+            name=AGENT,
+            peers=Peers(tuple(peers)),
+            compact_over=compact_at or THRESHOLD,
+            more_tools=tuple(tools),
+            files=files,
+        ),
         agent=AGENT,
         name="Holdfast",
         version=__version__,
@@ -133,6 +162,7 @@ async def start_agent(
         url=url,
         card=card,
         asks_for_token=asks_for_token,
+        asks_for_approval=True,
         guard=UrlGuard(push_hosts),
         resume=True,
         reply_seconds=0,

@@ -4,25 +4,27 @@ The busy routes are plain ones and stand in front of FastAPI's; all share the la
 document.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
-from holdfast.gateway.access.auditing import Audits
+from holdfast.gateway.access.audit import Audits
 from holdfast.gateway.access.auth import Auth
-from holdfast.gateway.agent import Agent
-from holdfast.gateway.api import openapi
+from holdfast.gateway.agent import AgentServer
+from holdfast.gateway.api import dashboard, openapi
 from holdfast.gateway.api.docs import Docs
 from holdfast.gateway.connections.headers import SecurityHeaders
 from holdfast.gateway.connections.limits import ConnectionLimits
@@ -35,6 +37,8 @@ from holdfast.gateway.live.websocket import Live
 from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs
 from holdfast.gateway.operations.traffic import Traffic
+from holdfast.gateway.overview import routes as overview
+from holdfast.gateway.proofs import routes as proofs
 from holdfast.gateway.routes import (
     access,
     archives,
@@ -43,6 +47,7 @@ from holdfast.gateway.routes import (
     checkpoints,
     children,
     forks,
+    interruption,
     keys,
     queries,
     service,
@@ -52,11 +57,23 @@ from holdfast.gateway.routes import (
     upkeep,
 )
 from holdfast.gateway.routes.actions import Actions
+from holdfast.gateway.routes.dashboard import (
+    attachments,
+    caller,
+    events,
+    family,
+    markdown,
+    memories,
+    state_versions,
+    tasks,
+    verification,
+)
 from holdfast.http.answers import problem_answer
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.http.hang_ups import HangUps
 from holdfast.http.hosts import HostCheck, parse_origin
 from holdfast.store import Store
+from holdfast.store.operators import LARGEST_PROOF
 
 
 def create_app(
@@ -65,7 +82,7 @@ def create_app(
     gateway: Gateway | None = None,
     hosts: Iterable[str] = (),
     origins: Iterable[str] = (),
-    agent: Agent | None = None,
+    agent: AgentServer | None = None,
     limits: ConnectionLimits | None = None,
     logs: Logs | None = None,
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
@@ -85,13 +102,14 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=lambda route: route.name,
+        generate_unique_id_function=_name_of,
         telemetry={"tracing": False, "metrics": False, "logs": False},
         routes=[
             *busy,
             WebSocketRoute("/ws", Live(gateway).follow),
             feed.route(),
             Route("/docs", Docs().show),
+            Route(dashboard.ASSETS, dashboard.built_in().asset),
             *(agent.routes if agent else ()),
         ],
         middleware=[
@@ -108,7 +126,7 @@ def create_app(
                 BodyLimit,
                 limits=limits,
                 on_disk={"/api/import": limits.max_archive, "/a2a/uploads": limits.max_upload},
-                larger=dict.fromkeys(AGENT, limits.max_message),
+                other=dict.fromkeys(AGENT, limits.max_message) | {"/api/proofs": LARGEST_PROOF},
             ),
             Middleware(BusyRoutes, routes=busy),
         ],
@@ -120,13 +138,16 @@ def create_app(
     )
     service.add_routes(app.router, gateway)
     for part in (sessions, changes, forks, checkpoints, children, keys):
-        part.add_routes(app.router)
+        app.router.routes.extend(_routes(part.add_routes))
     for cached in (states, queries):
         cached.add_routes(app.router, gateway.cache)
+    add_dashboard_routes(app.router, gateway, chats=agent is not None)
     add_operators_routes(app.router, gateway)
-    sessions.add_user_route(app.router)
+    app.router.routes.extend(_routes(sessions.add_user_route))
     if agent is not None:
         chat.add_routes(app.router, gateway, agent.turns_of)
+        interruption.add_routes(app.router, agent.turns_of)
+        tasks.add_answer_route(app.router, agent.turns_of)
     openapi.complete(app, [*operations, feed])
     return app
 
@@ -141,14 +162,38 @@ class App(FastAPI):
         return outermost.app
 
 
+def add_dashboard_routes(routes: APIRouter, gateway: Gateway, *, chats: bool) -> None:
+    """Serve people who look at sessions; `chats` says whether an agent answers here."""
+    caller.add_routes(routes, gateway, chats=chats)
+    verification.add_routes(routes, verification.Verdicts())
+    for streamed in (attachments, markdown):
+        streamed.add_routes(routes, gateway)
+    for part in (events, family, tasks, state_versions, memories):
+        routes.routes.extend(_routes(part.add_routes))
+
+
 def add_operators_routes(routes: APIRouter, gateway: Gateway) -> None:
     """Serve whoever runs the gateway."""
     transfer.add_routes(routes, gateway)
     upkeep.add_routes(routes, gateway)
     service.add_log_route(routes, gateway)
     metrics.add_routes(routes, gateway)
+    overview.add_routes(routes, gateway)
+    proofs.add_routes(routes, gateway)
     for part in (archives, access):
-        part.add_routes(routes)
+        routes.routes.extend(_routes(part.add_routes))
+
+
+@cache
+def _routes(add: Callable[[APIRouter], None]) -> list[BaseRoute]:
+    """The routes of a part that needs nothing of a gateway: looking at them takes long, and all gateways share them."""
+    router = APIRouter(generate_unique_id_function=_name_of)
+    add(router)
+    return router.routes
+
+
+def _name_of(route: APIRoute) -> str:
+    return route.name
 
 
 async def _foreseen(_request: Request, error: Exception) -> Response:

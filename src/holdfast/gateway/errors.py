@@ -38,7 +38,7 @@ class CannotBind(HoldfastError):
 
     code = "cannot_listen"
     status = 503
-    hint = "stop what listens there, or use another --port"
+    hint = "name an address of this machine: --host 127.0.0.1"
 
 
 class Unauthorized(HoldfastError):

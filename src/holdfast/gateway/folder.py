@@ -9,3 +9,8 @@ SQLITE = "sqlite:///"
 def sqlite_url(data: Path) -> str:
     """The URL of the store in a data folder."""
     return SQLITE + quote(str(data / "holdfast.db"), errors="surrogateescape")
+
+
+def conversation_folder(data: Path) -> Path:
+    """Where a data folder has the agent's conversations if they are kept in files."""
+    return data / "conversations"

@@ -17,7 +17,9 @@ from holdfast.gateway.access.auth import caller_of
 from holdfast.gateway.access.authority import Authority, Everybody
 from holdfast.gateway.access.watch import TokenWatch
 from holdfast.gateway.api.cache import Cache
-from holdfast.gateway.connections.unsent import Unsent
+from holdfast.gateway.connections.unsent_output import UnsentOutput
+from holdfast.gateway.folder import conversation_folder
+from holdfast.gateway.operations.backups import LastBackup
 from holdfast.gateway.operations.logs import LogWriter
 from holdfast.gateway.operations.posts import Posts
 from holdfast.gateway.operations.readiness import Readiness
@@ -25,13 +27,15 @@ from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.operations.traffic import Counts
 from holdfast.gateway.operations.turn_times import TurnTimes
 from holdfast.gateway.wire.sessions import Connections, Storage
+from holdfast.gateway.wire.upkeep import LegacyView
 from holdfast.store import Store
+from holdfast.store.backup import Backup
 
 MOST_TENANTS = 1_024
 """Views that are kept at hand; more are made again."""
 
 
-class Followed(NamedTuple):
+class FeedScope(NamedTuple):
     """What a live connection asked for: a tenant's session, a user's sessions, or, with neither, everything."""
 
     tenant: str
@@ -58,17 +62,31 @@ class Gateway:
         self.counts = Counts()
         self.turn_times = TurnTimes()
         self.posts = Posts()
-        self.unsent = Unsent()
+        self.unsent = UnsentOutput()
         self.exports: Counter[str] = Counter()
         """How many are under way, by tenant."""
         self.log: LogWriter | None = None
         self.timers: list[Timer] = []
+        self.legacy: LegacyView | None = None
+        """What its start made of sessions in our older layout, if there are any."""
         self.address: str | None = None
+        self.dashboard: str | None = None
+        """Where a browser finds the dashboard: its own port, or the address."""
         self.agents: list[str] = []
+        self.prices: Path | None = None
+        """The file that says what models cost."""
+        self.proofs_folder: Path | None = None
+        """Where runs of proofs lie that operators may see."""
+        self.last_backup: LastBackup | None = None
         self._started = time.monotonic()
-        self._followed: Counter[Followed] = Counter()
+        self._followed: Counter[FeedScope] = Counter()
         self._unfollowed = asyncio.Event()
         self._unfollowed.set()
+
+    @property
+    def conversations(self) -> Path | None:
+        """Where the files of the agent's conversations are, if there are some: they go into a backup."""
+        return None if self.data is None else conversation_folder(self.data)
 
     def _refusal(self) -> Closing | None:
         """Why no more requests should be sent here, if so."""
@@ -84,13 +102,17 @@ class Gateway:
         """Return when the token that a request came with is good no more."""
         await self.watch.until_refused(caller_of(request))
 
+    def backed_up(self, made: Backup) -> None:
+        """A backup was made here."""
+        self.last_backup = LastBackup(self.store.clock.now(), made.path, len(made.damaged))
+
     @property
     def uptime(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self._started
 
     @contextmanager
-    def following(self, followed: Followed) -> Iterator[None]:
+    def following(self, followed: FeedScope) -> Iterator[None]:
         """Count a live connection while it lasts."""
         self._followed[followed] += 1
         self._unfollowed.clear()

@@ -7,7 +7,7 @@ HangUps          a read whose client has gone is ended (hang_ups)
 HostCheck        the request is meant for us: Host against DNS rebinding, Origin against other sites' pages (hosts)
 Auth             who asks, and for which tenant (auth)
 RateLimit        nobody asks more often than they may (rates)
-Audits           what needs more than to write is written down first (auditing)
+Audits           what needs more than to write is written down first (audit)
 BodyLimit        no more of a body is taken than the limit, nor more of all bodies together than fits into memory
 BusyRoutes       the busy routes are answered here, before the framework's own layers and its router
 """
@@ -79,20 +79,20 @@ class Problems:
 
 class BodyLimit:
     """Refuses a body that says it is too long at once, and any other as soon as it is; all bodies that are in memory
-    share a total. Paths that take files have limits of their own, and some keep their bodies `on_disk`."""
+    share a total. Some paths have limits of their own, and those that take files keep their bodies `on_disk`."""
 
     def __init__(
         self,
         app: ASGIApp,
         limits: ConnectionLimits,
         on_disk: Mapping[str, int],
-        larger: Mapping[str, int] | None = None,
+        other: Mapping[str, int] | None = None,
     ) -> None:
         self._app = app
         self._limit = limits.max_body
         self._total = limits.max_bodies
         self._on_disk = on_disk
-        self._larger = larger or {}
+        self._other = other or {}
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +101,7 @@ class BodyLimit:
             return
         path = scope["path"]
         in_memory = path not in self._on_disk
-        limit = self._larger.get(path, self._limit) if in_memory else self._on_disk[path]
+        limit = self._other.get(path, self._limit) if in_memory else self._on_disk[path]
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > limit:
                 raise _too_large(limit)

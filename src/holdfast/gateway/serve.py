@@ -12,8 +12,8 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -23,28 +23,35 @@ import uvicorn
 
 from holdfast import __version__
 from holdfast.core.clock import SystemClock, to_iso
+from holdfast.core.errors import InvalidInput
+from holdfast.core.store_file import StoreLock, lock_path
 from holdfast.gateway.access.admission import Admission
-from holdfast.gateway.agent import AGENT, Model, Stoppable, start_agent
+from holdfast.gateway.agent import AGENT, Model, Stoppable, agent_files, start_agent
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import ConnectionLimits, make_room
 from holdfast.gateway.connections.listen import is_public, listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol, live_protocol
-from holdfast.gateway.connections.unsent import Unsent
+from holdfast.gateway.connections.unsent_output import UnsentOutput
 from holdfast.gateway.folder import sqlite_url
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import logs, timers
+from holdfast.gateway.operations.legacy_sessions import IMPORTS, import_hot_sessions
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.presence import present
-from holdfast.gateway.operations.timers import Served, Timers
+from holdfast.gateway.operations.timers import ServedStore, Timers
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
+from holdfast.http.web_server import WebServer
 from holdfast.store import NewFiles, open_store, sqlite_path
-from holdfast.store.lock import StoreLock, lock_path
 
 if TYPE_CHECKING:
     from holdfast.a2a.protocol.card import Form
 
 log = logging.getLogger("holdfast.gateway")
+
+STORE = "store"
+FILE = "file"
+"""Where the agent keeps its conversations."""
 
 SWITCH_SECONDS = 0.001
 FEED_GRACE_SECONDS = 1.0
@@ -73,8 +80,25 @@ class Options:
     card: "Form" = "1.0"
     push_hosts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
+    agent_tools: tuple[str, ...] = ()
     compact_at: int | None = None
+    agent_storage: str = STORE
+    legacy: Path | None = None
+    """Where sessions in our older layout may be, if not in the data folder."""
     drain_seconds: float = 0
+    prices: Path | None = None
+    """What models cost, for the overview."""
+    proofs: Path | None = None
+    """Where runs of proofs lie that operators may see."""
+    dashboard_port: int | None = None
+    """Where the same application is served as well, if anywhere."""
+
+    def __post_init__(self) -> None:
+        if self.agent_storage == FILE and not self.alone:
+            raise InvalidInput(
+                "conversations in files are for a gateway that has its store to itself",
+                hint="a SQLite store, or --agent-storage store: other gateways of this store would not see the files",
+            )
 
     @property
     def store_url(self) -> str:
@@ -114,6 +138,8 @@ class StartReport:
     model: str
     pid: int
     asks_for_token: bool
+    dashboard: str
+    """Where a browser finds the dashboard."""
 
 
 def serve(options: Options, announce: Callable[[StartReport], None]) -> None:
@@ -132,36 +158,50 @@ def serve(options: Options, announce: Callable[[StartReport], None]) -> None:
         announce(started)
 
     with (
-        listen(options.host, options.port) as listener,
+        listeners(options) as listening,
         StoreLock(options.lock_path) as lock,
         new_files.removed_unless_kept(),
         logs.writing(options.log_folder, options.logs) as log_writer,
     ):
         options.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(options, lock, listener, log_writer, served))
+            runner.run(_serve(options, lock, listening, log_writer, served))
+
+
+@contextmanager
+def listeners(options: Options) -> Iterator[list[socket.socket]]:
+    """The sockets to serve on: the gateway's own, and the dashboard's if it has one to itself."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(listen(options.host, options.port))]
+        if options.dashboard_port is not None:
+            second = listen(options.host, options.dashboard_port, option="--dashboard-port")
+            opened.append(stack.enter_context(second))
+        yield opened
 
 
 async def _serve(
     options: Options,
     lock: StoreLock,
-    listener: socket.socket,
+    listening: list[socket.socket],
     log_writer: LogWriter,
     announce: Callable[[StartReport], None],
 ) -> None:
     local = secrets.token_urlsafe()
-    url = url_of(options.host, listener)
+    url, dashboard = (url_of(options.host, each) for each in (listening[0], listening[-1]))
     async with AsyncExitStack() as stack:
         claim = lock.claim(url) if options.alone else None
         opening = open_store(options.store_url, max_state=options.limits.max_state, claim=claim)
         store = await stack.enter_async_context(await opening)
         public_host = options.host if is_public(options.host) else None
         authority = await options.admission.authority(store, local, public_host)
+        legacy = await import_hot_sessions(store, options.legacy or options.data, options.data / IMPORTS)
         lock.say({"pid": os.getpid(), "url": url, "startedAt": to_iso(SystemClock().now()), "token": local})
         gateway = Gateway(store, options.data.resolve(), authority)
-        gateway.log, gateway.address, gateway.agents = log_writer, url, [AGENT]
+        gateway.log, gateway.address, gateway.agents, gateway.legacy = log_writer, url, [AGENT], legacy
+        gateway.dashboard, gateway.prices, gateway.proofs_folder = dashboard, options.prices, options.proofs
         # Unless told otherwise: others than those on this machine come by names of their own, or through a balancer.
         known_as = options.url or (url if public_host is None else None)
+        files = await stack.enter_async_context(agent_files(store, options.data, used=options.agent_storage == FILE))
         agent = await start_agent(
             store,
             options.model,
@@ -172,7 +212,9 @@ async def _serve(
             asks_for_token=authority.asks,
             push_hosts=options.push_hosts,
             peers=options.peers,
+            tools=options.agent_tools,
             compact_at=options.compact_at,
+            files=files,
             until_refused=gateway.until_refused,
             rested=gateway.turn_times.rested,
             posted=gateway.posts.posted,
@@ -190,13 +232,13 @@ async def _serve(
         )
         if not options.alone:
             await stack.enter_async_context(present(store, url))
-        served = Served(store, options.store_url, options.alone)
+        served = ServedStore(store, options.store_url, options.alone)
         gateway.timers = await stack.enter_async_context(
-            timers.running(options.timers, served, options.data, gateway.stopping)
+            timers.running(options.timers, served, options.data, gateway.stopping, gateway.backed_up)
         )
         engine = f"{store.engine.name} {store.engine.version}"
         described = (url, store.engine.url, engine, __version__, options.model.described)
-        started = StartReport(*described, os.getpid(), authority.asks)
+        started = StartReport(*described, os.getpid(), authority.asks, dashboard)
 
         def say() -> None:
             about = {"address": url, "store": store.engine.url, "engine": engine, "version": __version__}
@@ -204,7 +246,7 @@ async def _serve(
             announce(started)
 
         last_resort = asyncio.create_task(let_go(gateway))
-        await GatewayServer(app, gateway, agent, say, options.limits, options.drain_seconds).serve([listener])
+        await GatewayServer(app, gateway, agent, say, options.limits, options.drain_seconds).serve(listening)
         log.info("the gateway stops")
     last_resort.cancel()
 
@@ -217,8 +259,8 @@ async def let_go(gateway: Gateway) -> None:
     gateway.store.let_go()
 
 
-class GatewayServer(uvicorn.Server):
-    """uvicorn, stopping in our order."""
+class GatewayServer(WebServer):
+    """A web server that stops in our order."""
 
     def __init__(
         self,
@@ -230,7 +272,7 @@ class GatewayServer(uvicorn.Server):
         drain_seconds: float = 0,
     ) -> None:
         limits = limits or ConnectionLimits()
-        unsent = gateway.unsent = Unsent(limits.max_unsent, behind_seconds=limits.behind_seconds)
+        unsent = gateway.unsent = UnsentOutput(limits.max_unsent, behind_seconds=limits.behind_seconds)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -252,7 +294,6 @@ class GatewayServer(uvicorn.Server):
         self._agent = agent
         self._announce = announce
         self._drain_seconds = drain_seconds
-        self._loop = asyncio.get_running_loop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say that we serve, once we do."""
@@ -268,14 +309,15 @@ class GatewayServer(uvicorn.Server):
             return
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True  # a second signal, however soon, is the second
-        self._loop.call_soon_threadsafe(self._end)
+        self._loop.call_soon_threadsafe(self.stop)
 
     def _drain(self) -> None:
         log.info("the gateway drains for %g s", self._drain_seconds)
-        self._loop.call_later(self._drain_seconds, self._end)
+        self._loop.call_later(self._drain_seconds, self.stop)
 
-    def _end(self) -> None:
-        self.should_exit = True
+    def stop(self) -> None:
+        """Begin to stop, the feeds and the timers as well."""
+        super().stop()
         self._gateway.stopping.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -18,7 +18,7 @@ SHORTEST = 32
 NO_TOKEN = "{} can be reached from other machines, and there is no token yet"
 
 
-class Asking(Enum):
+class TokenPolicy(Enum):
     """When a token is asked for."""
 
     AUTO = "auto"
@@ -31,14 +31,14 @@ class Admission:
     """What the options say of it; `hosts` are names by which clients reach the gateway, beside the loopback ones,
     `origins` sites whose pages may use it, beside its own."""
 
-    asking: Asking = Asking.AUTO
+    token_policy: TokenPolicy = TokenPolicy.AUTO
     token_file: Path | None = None
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
 
     def refuse_open(self, host: str, *, new: bool = False) -> None:
         """PublicBind if an address that others can reach would be served to all; a `new` store has no token yet."""
-        if self.asking is Asking.NONE:
+        if self.token_policy is TokenPolicy.NONE:
             raise PublicBind(f"{host} can be reached from other machines, and no token is asked for")
         if new and self.token_file is None:
             raise PublicBind(NO_TOKEN.format(host))
@@ -49,8 +49,8 @@ class Admission:
         own = {} if self.token_file is None else {"token file": read_token(self.token_file)}
         if public_host is not None and not own and not await store.tokens.any():
             raise PublicBind(NO_TOKEN.format(public_host))
-        asks = self.asking is Asking.TOKEN or public_host is not None
-        if self.asking is Asking.AUTO:
+        asks = self.token_policy is TokenPolicy.TOKEN or public_host is not None
+        if self.token_policy is TokenPolicy.AUTO:
             asks = asks or bool(own) or await store.tokens.any()
         return TokenHolders(store, {**own, "local": local}) if asks else Everybody(store.tenant)
 

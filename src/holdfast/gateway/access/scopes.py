@@ -2,8 +2,9 @@
 
     read      see the tenant's sessions, follow them
     write     change them
-    admin     read and write, and what is done to many sessions at once: export, import, retention, purge, audit
+    admin     read, write and proofs, and what is done to many sessions at once: export, import, retention, purge, audit
     metrics   /metrics, which says nothing of any tenant
+    proofs    post runs of proofs, and nothing else
     operator  all of that for every tenant, and the gateway itself: backups, logs, tokens
 
 A route that is not named here needs read for GET and write for anything else. What a call to the agent needs depends on
@@ -17,14 +18,21 @@ from holdfast.a2a.protocol.wire import READING, Operation
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core.ids import check_tenant
 from holdfast.gateway.errors import Forbidden, NoRoute
-from holdfast.store.operators import ADMIN, METRICS, OPERATOR, READ, SCOPES, WRITE
+from holdfast.store.operators import ADMIN, METRICS, OPERATOR, PROOFS, READ, SCOPES, WRITE
 
 OPEN = frozenset({"/", "/health", "/readyz", "/openapi.json", "/docs", "/agent-card", "/.well-known/agent-card.json"})
 """Served to anybody who reaches the gateway: what it is and whether it lives, nothing of what it keeps."""
 
+PAGE_FILES = "/dashboard/assets/"
+"""What the dashboard's page is made of, which says nothing of what is kept either."""
+ANY = "any"
+"""What every good token has."""
+
 SPECIAL = {
+    "/api/caller": ANY,
     "/metrics": METRICS,
     "/api/status": ADMIN,
+    "/api/overview": ADMIN,
     "/api/export": ADMIN,
     "/api/import": ADMIN,
     "/api/verify": ADMIN,
@@ -37,8 +45,13 @@ SPECIAL = {
     "/api/tokens": OPERATOR,
 }
 SESSIONS = "/api/sessions/"
-HOLD = "hold"
-IMPLIED = {OPERATOR: frozenset(SCOPES), ADMIN: frozenset({ADMIN, READ, WRITE})}
+ARCHIVES = "/api/archives/"
+POSTED_PROOFS = "/api/proofs"
+TASKS = "/api/tasks/"
+FORGET = "/api/memories/forget"
+OF_AN_ADMIN = (["hold"], ["interrupt"])
+"""What is done to one session, and needs more than write."""
+IMPLIED = {OPERATOR: frozenset(SCOPES), ADMIN: frozenset({ADMIN, READ, WRITE, PROOFS})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +90,22 @@ def needed(method: str, path: str) -> str | None:
     """
     if path.endswith("\n"):
         raise NoRoute(f"there is nothing at {path!r:.200}")
-    if path in OPEN and method in {"GET", "HEAD"}:
+    if (path in OPEN or path.startswith(PAGE_FILES)) and method in {"GET", "HEAD"}:
         return None
     if path in SPECIAL:
         return SPECIAL[path]
+    if path == POSTED_PROOFS and method not in {"GET", "HEAD"}:
+        return PROOFS
     if path.startswith("/api/tokens/"):
         return OPERATOR
     if method in {"GET", "HEAD"}:
         return READ
-    return ADMIN if path.startswith(SESSIONS) and path.split("/")[4:] == [HOLD] else WRITE
+    return ADMIN if path.startswith(SESSIONS) and path.split("/")[4:] in OF_AN_ADMIN else WRITE
 
 
 def is_let_in(caller: Caller, wanted: str, path: str) -> bool:
     """Whether a caller gets as far as a route that needs this scope."""
-    return caller.may(wanted) or (path in AGENT and caller.may(READ))
+    return wanted == ANY or caller.may(wanted) or (path in AGENT and caller.may(READ))
 
 
 def needed_for(operation: Operation) -> tuple[str, ...]:
@@ -99,9 +114,13 @@ def needed_for(operation: Operation) -> tuple[str, ...]:
 
 
 def is_audited(method: str, path: str) -> bool:
-    """Whether a request is written to the audit log: what needs more than write and changes or takes away, and
-    deletions."""
-    if method == "DELETE":
+    """Whether a request is written to the audit log: what needs more than write and changes or takes away, deletions,
+    what undoes them, what is forgotten, and what a person answers to a task."""
+    if method == "DELETE" or (method == "POST" and path == FORGET):
+        return True
+    if method == "POST" and path.startswith(TASKS) and path.endswith("/answer"):
+        return True
+    if path.startswith(ARCHIVES) and method not in {"GET", "HEAD"}:
         return True
     if path == "/api/export":
         return True

@@ -20,7 +20,7 @@ from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.json_batch import BLANK
 from holdfast.core.large_json import LARGE_JSON
 from holdfast.gateway.access.auth import store_of
-from holdfast.gateway.api.unknown import unknown_member
+from holdfast.gateway.api.unknown_members import unknown_member
 from holdfast.gateway.wire.sessions import NewAction, NewResponse
 from holdfast.store import MAX_EVENTS
 
@@ -48,7 +48,7 @@ DECODERS: dict[Any, Callable[[bytes], Any]] = {
 }
 
 
-class Use(Enum):
+class BodyUse(Enum):
     """What becomes of a body."""
 
     VALUES = "all of it becomes values, of which it may not have too many"
@@ -56,19 +56,19 @@ class Use(Enum):
     BATCH = "the same for each of several"
 
 
-async def read_body(request: Request, parse: Callable[[bytes], Result], use: Use = Use.VALUES) -> Result:
+async def read_body(request: Request, parse: Callable[[bytes], Result], use: BodyUse = BodyUse.VALUES) -> Result:
     """What `parse` makes of the request's body."""
     raw = await whole_body(request.receive)
     if len(raw) <= LARGE:
         return parse(raw)
     if len(raw) <= large_json.LARGE:
         return await asyncio.to_thread(parse, raw)
-    if use is Use.BATCH:
+    if use is BodyUse.BATCH:
         await asyncio.to_thread(_check_number, raw)
-    number = await LARGE_JSON.check(raw, store_of(request).tenant, batch=use is Use.BATCH)
-    if use is Use.VALUES:
+    number = await LARGE_JSON.check(raw, store_of(request).tenant, batch=use is BodyUse.BATCH)
+    if use is BodyUse.VALUES:
         large_json.check_values(number)
-    return await asyncio.to_thread(lambda: parse(strict_json.Checked(raw)))
+    return await asyncio.to_thread(lambda: parse(strict_json.CheckedJson(raw)))
 
 
 async def whole_body(receive: Receive) -> bytes:
@@ -99,8 +99,8 @@ def parse_actions(raw: bytes) -> list[NewAction]:
     _check_number(raw)
     texts = json_batch.texts(raw)
     _check_few(len(texts))
-    checked = isinstance(raw, strict_json.Checked)
-    return [_at(place, strict_json.Checked(text) if checked else text) for place, text in texts]
+    checked = isinstance(raw, strict_json.CheckedJson)
+    return [_at(place, strict_json.CheckedJson(text) if checked else text) for place, text in texts]
 
 
 def parse_into(shape: type[Shape]) -> Callable[[bytes], Shape]:
@@ -159,7 +159,7 @@ def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entr
 
 def _names(raw: bytes) -> Container[str] | None:
     """The members that a body has, if it is an object; of one that was checked before, nothing more is read."""
-    if isinstance(raw, strict_json.Checked):
+    if isinstance(raw, strict_json.CheckedJson):
         return _members(raw) if raw.lstrip(BLANK).startswith(b"{") else None
     value = strict_json.parse(raw)
     return value if isinstance(value, dict) else None

@@ -21,7 +21,7 @@ OVERHEAD = 500
 """Bytes that an answer takes beside its own."""
 
 
-class Shared:
+class PendingRead:
     """A read that several wait for."""
 
     def __init__(self, task: asyncio.Task[Answer]) -> None:
@@ -48,7 +48,7 @@ class Cache:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
-        self._next: dict[Key, Shared] = {}
+        self._next: dict[Key, PendingRead] = {}
         self._reading: dict[Key, asyncio.Lock] = {}
 
     @property
@@ -60,11 +60,11 @@ class Cache:
         """What `look` finds in the store now; the key names the query, within the store's tenant."""
         key = (store.tenant, *key)
         kept = self._kept.get(key)
-        if kept is not None and kept.moment == store.moments.now():
+        if kept is not None and kept.moment == store.commit_versions.now():
             return self._again(key, kept)
         shared = self._next.get(key)
         if shared is None:
-            shared = self._next[key] = Shared(asyncio.create_task(self._look(store, key, look, length)))
+            shared = self._next[key] = PendingRead(asyncio.create_task(self._look(store, key, look, length)))
             shared.task.add_done_callback(_heard)
         shared.waiting += 1
         try:
@@ -74,7 +74,7 @@ class Cache:
             if not shared.waiting:
                 self._leave(key, shared)
 
-    def _leave(self, key: Key, shared: Shared) -> None:
+    def _leave(self, key: Key, shared: PendingRead) -> None:
         """Nobody waits for this read any more, if it has not ended."""
         shared.task.cancel()
         if self._next.get(key) is shared:
@@ -86,7 +86,7 @@ class Cache:
             async with reading:
                 del self._next[key]  # it begins now: whoever comes from here on needs the one after it
                 kept = self._kept.get(key)
-                moment, found = await store.moments.reread(kept.moment if kept else None, look, length)
+                moment, found = await store.commit_versions.reread(kept.moment if kept else None, look, length)
                 if found is None:
                     assert kept is not None
                     return self._again(key, kept)

@@ -15,11 +15,33 @@ from holdfast.core.event_bodies import BODIES
 from holdfast.gateway.api import refusals
 from holdfast.gateway.api.operation import JSON, REFERENCE, ApiOperation, answers, components, request_body
 from holdfast.gateway.api.parameter_texts import describe
-from holdfast.gateway.wire import access, chat, children, feeds, forks, queries, sessions, upkeep
+from holdfast.gateway.wire import (
+    access,
+    caller,
+    chat,
+    children,
+    events,
+    family,
+    feeds,
+    forks,
+    looks,
+    memories,
+    overview,
+    proofs,
+    queries,
+    sessions,
+    summaries,
+    tasks,
+    upkeep,
+)
 
+WIRE = (
+    *(access, caller, chat, children, events, family, feeds, forks),
+    *(looks, memories, overview, proofs, queries, sessions, summaries, tasks, upkeep),
+)
 SHAPES = [
     shape
-    for module in (access, chat, children, feeds, forks, queries, sessions, upkeep)
+    for module in WIRE
     for name, shape in vars(module).items()
     if isinstance(shape, type) and shape.__module__ == module.__name__ and not name.endswith("Query")
 ]

@@ -79,6 +79,8 @@ def schema_of(shape: Any) -> dict[str, Any]:
 
 @cache
 def _schema(shape: Any) -> dict[str, Any]:
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        return {"$ref": REFERENCE.format(name=shape.__name__)}
     (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return schema
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from holdfast.core import TaskState
 from holdfast.core.ids import MAX_NAME_LENGTH
 from holdfast.core.statuses import SESSION_STATUSES
 from holdfast.gateway.wire.types import OWN_TEXT, SESSION_ID, TEXT
@@ -15,9 +16,13 @@ TAGS = {"type": "string", "pattern": rf"^(\*|{TAG}(, ?{TAG})*)$"}
 SCHEMAS: dict[str, dict[str, Any]] = {
     "session_id": {"type": "string", **SESSION_ID},
     "idempotency-key": {"type": "string", "maxLength": MAX_NAME_LENGTH, **OWN_TEXT},
-    **dict.fromkeys(("goal_id", "agent_id", "checkpoint_id", "token_id", "key", "user_id", "user", "tag"), NAME),
+    **dict.fromkeys(
+        ("goal_id", "agent_id", "checkpoint_id", "token_id", "proof_id", "key", "user_id", "user", "tag", "agent"), NAME
+    ),
+    **dict.fromkeys(("task_id", "namespace", "prefix"), NAME),
     "type": {"type": "array", "items": NAME},
     "status": {"type": "string", "enum": list(SESSION_STATUSES)},
+    "state": {"type": "string", "enum": [state.value for state in TaskState]},
     "reason": {"type": "string", "maxLength": MAX_NAME_LENGTH, **TEXT},
     "if-match": TAGS,
     "if-none-match": TAGS,
@@ -27,7 +32,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 """By name. Types and numbers are described where they are declared."""
 
 
-ASKING_NOTHING = frozenset({"user", "tag", "status", "q", "from", "to", "cursor", "session"})
+ASKING_NOTHING = frozenset(
+    {"user", "tag", "status", "agent", "q", "from", "to", "cursor", "session", "state", "namespace", "prefix"}
+)
 """Parameters of queries that may be left empty, which is as if they were left out."""
 
 

@@ -33,6 +33,8 @@ NAMING_A_SESSION = frozenset(
     }
 )
 """Operations that name sessions in their bodies."""
+NAMING_A_THING = frozenset({("get", "/api/memories/history"), ("post", "/api/memories/forget")})
+"""Operations that name something else, elsewhere than in their path."""
 
 
 def refusals(method: str, path: str, entry: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def refusals(method: str, path: str, entry: dict[str, Any]) -> dict[str, Any]:
     statuses = EVERYWHERE
     if asked & {"session_id", "session"} or (method, path) in NAMING_A_SESSION:
         statuses |= OF_A_SESSION
-    if "{" in path or "cursor" in asked:
+    if "{" in path or "cursor" in asked or (method, path) in NAMING_A_THING:
         statuses |= OF_A_THING
     if asked & {"if-match", "if-none-match"}:
         statuses |= OF_A_CONDITION

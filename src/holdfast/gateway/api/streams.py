@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing
-from holdfast.core.racing import first_of
+from holdfast.core.race import first_of
 from holdfast.http.hang_ups import client_leaves
 
 log = logging.getLogger("holdfast.gateway")

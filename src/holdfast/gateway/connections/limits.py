@@ -8,7 +8,7 @@ import logging
 from dataclasses import dataclass
 
 from holdfast.gateway.connections.rates import Rate
-from holdfast.gateway.connections.unsent import BEHIND_SECONDS, MOST_BYTES
+from holdfast.gateway.connections.unsent_output import BEHIND_SECONDS, MOST_BYTES
 
 KB = 1024
 MB = 1024 * KB

@@ -14,13 +14,14 @@ BACKLOG = 2048
 DEAF_MS = 60_000
 
 
-def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS) -> socket.socket:
-    """A listening socket; CannotBind if the address is taken, or is none."""
+def listen(host: str, port: int, *, deaf_ms: int = DEAF_MS, option: str = "--port") -> socket.socket:
+    """A listening socket; CannotBind if the address is taken, or is none: the port is what the option says."""
     family, address = _addresses(host, port)[0]
     try:
         listener = socket.create_server(address, family=family, backlog=BACKLOG)
     except OSError as error:
-        raise CannotBind(f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}", port=port) from error
+        why = f"cannot listen on {host} port {port}: {os.strerror(error.errno or 0)}"
+        raise CannotBind(why, hint=f"stop what listens there, or use another {option}", port=port) from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, deaf_ms)

@@ -9,7 +9,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core.errors import Busy
-from holdfast.gateway.connections.unsent import PIECE, Outlet
+from holdfast.gateway.connections.unsent_output import PIECE, ConnectionOutput
 
 UTF8 = "holdfast.utf8"
 """Where a `websocket.send` has the bytes of a text, which need not become a text first."""
@@ -23,24 +23,24 @@ class NoRoom(Exception):
         self.refusal = refusal
 
 
-class InPieces:
+class PiecewiseApp:
     """The application as one connection has it."""
 
-    def __init__(self, app: ASGIApp, outlet: Outlet) -> None:
+    def __init__(self, app: ASGIApp, output: ConnectionOutput) -> None:
         self._app = app
-        self._outlet = outlet
+        self._output = output
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "HEAD":
-            send = _Sending(self._outlet, scope["method"], receive, send)
+            send = _Sending(self._output, scope["method"], receive, send)
         await self._app(scope, receive, send)
 
 
 class _Sending:
     """The `send` of one request."""
 
-    def __init__(self, outlet: Outlet, method: str, receive: Receive, send: Send) -> None:
-        self._outlet = outlet
+    def __init__(self, output: ConnectionOutput, method: str, receive: Receive, send: Send) -> None:
+        self._output = output
         self._reads = method == "GET"
         self._receive = receive
         self._send = send
@@ -62,7 +62,7 @@ class _Sending:
         for name, value in start["headers"]:
             if name == b"content-length" and int(value) > PIECE:
                 try:
-                    self._outlet.unsent.make_room(int(value))
+                    self._output.unsent.make_room(int(value))
                 except Busy as refusal:
                     raise NoRoom(refusal) from None
 
@@ -72,33 +72,33 @@ class _Sending:
         elif len(body) <= PIECE:
             await self._send(message)
         else:
-            unsent, outlet = self._outlet.unsent, self._outlet
+            unsent, output = self._output.unsent, self._output
             try:
                 unsent.make_room(body)
             except Busy:
-                unsent.turn_away(outlet, len(body))
+                unsent.turn_away(output, len(body))
                 await self._break_off()
                 return
-            unsent.hold(outlet, body)
+            unsent.hold(output, body)
             self._torn = True
             try:
                 await self._pieces(body, more=message.get("more_body", False))
             finally:
-                unsent.release(outlet)
+                unsent.release(output)
             self._torn = False
 
     async def _pieces(self, body: bytes, *, more: bool) -> None:
-        outlet, view = self._outlet, memoryview(body)
+        output, view = self._output, memoryview(body)
         for at in range(0, len(body), PIECE):
             last = at + PIECE >= len(body)
             piece = view[at : at + PIECE]
             await self._send({"type": "http.response.body", "body": piece, "more_body": more or not last})
-            if outlet.gone:
+            if output.gone:
                 return
-            outlet.unsent.took(outlet, len(piece))
+            output.unsent.took(output, len(piece))
 
     async def _break_off(self) -> None:
         """End the connection, and return once the server knows it."""
-        self._outlet.sink.abort()
+        self._output.sink.abort()
         while (await self._receive())["type"] != "http.disconnect":
             pass

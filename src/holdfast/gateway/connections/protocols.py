@@ -5,10 +5,10 @@ from functools import partial
 from typing import cast
 
 from holdfast.gateway.connections.limits import ConnectionLimits
-from holdfast.gateway.connections.unsent import Unsent
+from holdfast.gateway.connections.unsent_output import UnsentOutput
 
 
-def http_protocol(limits: ConnectionLimits, unsent: Unsent) -> type[asyncio.Protocol]:
+def http_protocol(limits: ConnectionLimits, unsent: UnsentOutput) -> type[asyncio.Protocol]:
     """What makes the protocol of a new connection: httptools' parser where it is installed, else h11's."""
     try:
         from holdfast.gateway.connections.with_httptools import WithHttptools as Protocol
@@ -17,7 +17,7 @@ def http_protocol(limits: ConnectionLimits, unsent: Unsent) -> type[asyncio.Prot
     return cast("type[asyncio.Protocol]", partial(Protocol, limits=limits, unsent=unsent))
 
 
-def live_protocol(limits: ConnectionLimits, unsent: Unsent) -> type[asyncio.Protocol]:
+def live_protocol(limits: ConnectionLimits, unsent: UnsentOutput) -> type[asyncio.Protocol]:
     """What makes the protocol of a connection that becomes a WebSocket."""
     from holdfast.gateway.connections.with_websockets import WithWebsockets
 

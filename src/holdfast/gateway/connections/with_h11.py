@@ -10,11 +10,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from holdfast.gateway.connections.guard import Guard, RequestPart
-from holdfast.gateway.connections.guarded import GuardedHttp
+from holdfast.gateway.connections.guarded_http import GuardedHttp
 from holdfast.gateway.connections.heads import head_fault, too_long
 from holdfast.gateway.connections.limits import ConnectionLimits
-from holdfast.gateway.connections.pieces import InPieces
-from holdfast.gateway.connections.unsent import Outlet, Unsent
+from holdfast.gateway.connections.pieces import PiecewiseApp
+from holdfast.gateway.connections.unsent_output import ConnectionOutput, UnsentOutput
 
 
 class _Watched(h11.Connection):
@@ -62,11 +62,11 @@ class WithH11(GuardedHttp, H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: ConnectionLimits,
-        unsent: Unsent,
+        unsent: UnsentOutput,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._outlet = Outlet(unsent, self)
-        self.app = InPieces(cast(ASGIApp, self.app), self._outlet)
+        self._output = ConnectionOutput(unsent, self)
+        self.app = PiecewiseApp(cast(ASGIApp, self.app), self._output)
         self._guard = Guard(self, limits)
         self.conn = _Watched(self._guard, limits)
 

@@ -15,11 +15,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from holdfast.gateway.connections.guard import Guard, RequestPart
-from holdfast.gateway.connections.guarded import GuardedHttp
+from holdfast.gateway.connections.guarded_http import GuardedHttp
 from holdfast.gateway.connections.heads import head_fault
 from holdfast.gateway.connections.limits import ConnectionLimits
-from holdfast.gateway.connections.pieces import InPieces
-from holdfast.gateway.connections.unsent import Outlet, Unsent
+from holdfast.gateway.connections.pieces import PiecewiseApp
+from holdfast.gateway.connections.unsent_output import ConnectionOutput, UnsentOutput
 from holdfast.gateway.errors import BadRequest
 
 
@@ -47,11 +47,11 @@ class WithHttptools(GuardedHttp, HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: ConnectionLimits,
-        unsent: Unsent,
+        unsent: UnsentOutput,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._outlet = Outlet(unsent, self)
-        self.app = InPieces(cast(ASGIApp, self.app), self._outlet)
+        self._output = ConnectionOutput(unsent, self)
+        self.app = PiecewiseApp(cast(ASGIApp, self.app), self._output)
         self._limits = limits
         self._guard = Guard(self, limits)
         self._answering: RequestResponseCycle | None = None

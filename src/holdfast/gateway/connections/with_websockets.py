@@ -26,7 +26,7 @@ from holdfast.gateway.connections.guard import raw_answer
 from holdfast.gateway.connections.headers import HEADERS
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import UTF8
-from holdfast.gateway.connections.unsent import BUFFER, PIECE, WEBSOCKET, Outlet, Unsent
+from holdfast.gateway.connections.unsent_output import BUFFER, PIECE, WEBSOCKET, ConnectionOutput, UnsentOutput
 from holdfast.gateway.errors import BadRequest, NoRoute, TooSlow, Unexpected
 
 FLOOD = 1008
@@ -78,10 +78,10 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         limits: ConnectionLimits,
-        unsent: Unsent,
+        unsent: UnsentOutput,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._outlet = Outlet(unsent, self)
+        self._output = ConnectionOutput(unsent, self)
         self.conn: _Counting = _Counting(limits)
         self._limits = limits
         self._done_at = 0.0
@@ -92,17 +92,17 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         self.transport.set_write_buffer_limits(BUFFER)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._outlet.unsent.leave(self._outlet)
+        self._output.unsent.leave(self._output)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Send no more for now."""
         super().pause_writing()
-        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
+        self._output.unsent.pause(self._output, self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._outlet.unsent.resume(self._outlet)
+        self._output.unsent.resume(self._output)
 
     def cut(self, reason: TooSlow) -> None:
         """End, and say why to a client that reads on within a few seconds."""
@@ -138,14 +138,14 @@ class WithWebsockets(WebSocketsSansIOProtocol):
         if len(body) <= PIECE:
             await self._send_frame(body, first=True, last=True)
             return
-        unsent, outlet, view = self._outlet.unsent, self._outlet, memoryview(body)
-        unsent.hold(outlet, body)
+        unsent, output, view = self._output.unsent, self._output, memoryview(body)
+        unsent.hold(output, body)
         try:
             for at in range(0, len(body), PIECE):
                 await self._send_frame(view[at : at + PIECE], first=at == 0, last=at + PIECE >= len(body))
-                unsent.took(outlet, PIECE)
+                unsent.took(output, PIECE)
         finally:
-            unsent.release(outlet)
+            unsent.release(output)
 
     async def _send_frame(self, data: bytes | memoryview, *, first: bool, last: bool) -> None:
         await self.writable.wait()

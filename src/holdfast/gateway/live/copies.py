@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from holdfast.core import Event
-from holdfast.gateway.connections.unsent import PIECE
+from holdfast.gateway.connections.unsent_output import PIECE
 
 Form = Callable[[Event, str, str | None], bytes]
 """How an event is written, given its session and its cursor if it has one."""

@@ -19,10 +19,10 @@ from holdfast.core import Event, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import HistoryChanged, InvalidInput
 from holdfast.core.ids import check_name
-from holdfast.core.racing import first_of
+from holdfast.core.race import first_of
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.body import query_parser
-from holdfast.gateway.connections.unsent import PIECE, Unsent
+from holdfast.gateway.connections.unsent_output import PIECE, UnsentOutput
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.live.copies import Copies, Copy, Form
 from holdfast.gateway.live.owners import Owners
@@ -93,7 +93,9 @@ def message(event: Event, session_id: str, cursor: str | None = None) -> FeedMes
     return FeedMessage("action", session_id, event.seq, action(event), timestamp, cursor)
 
 
-async def send_all(feed: AsyncGenerator[Copy, None], unsent: Unsent, send: Callable[[bytes], Awaitable[None]]) -> None:
+async def send_all(
+    feed: AsyncGenerator[Copy, None], unsent: UnsentOutput, send: Callable[[bytes], Awaitable[None]]
+) -> None:
     """Send what the feed gives, giving way now and then; Busy if there is no room for a large message."""
     async with aclosing(feed):
         number = 0

@@ -30,7 +30,13 @@ class Owners:
         try:
             return (await self._store.sessions.get(session_id)).user_id
         except SessionGone:
-            user = (await self._store.archives.about(session_id)).get("userId")
-            return user if isinstance(user, str) else None
+            return await self._look_up_deleted(session_id)
         except (NotFound, SessionArriving):
             return None
+
+    async def _look_up_deleted(self, session_id: str) -> str | None:
+        try:
+            user = (await self._store.archives.about(session_id)).get("userId")
+        except NotFound:  # it was undeleted meanwhile
+            return await self._look_up(session_id)
+        return user if isinstance(user, str) else None

@@ -18,7 +18,7 @@ from holdfast.gateway.access.auth import caller_of, store_of
 from holdfast.gateway.access.scopes import Caller
 from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.errors import Unauthorized, Unexpected
-from holdfast.gateway.gateway import Followed, Gateway
+from holdfast.gateway.gateway import FeedScope, Gateway
 from holdfast.gateway.live.copies import Copies
 from holdfast.gateway.live.feeds import (
     FeedEnd,
@@ -97,7 +97,7 @@ class Events(EventStream):
             await send({"type": "http.response.body", "body": b""})
             return
         start = self._start
-        with self._gateway.following(Followed(self._store.tenant, start.session_id, start.user_id)):
+        with self._gateway.following(FeedScope(self._store.tenant, start.session_id, start.user_id)):
             await self.say(send, b"retry: %d\n" % RETRY_MS + opening(start))
             last = await self._follow(receive, send)
             if last is not None:

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from holdfast.core import Event, HoldfastError
 from holdfast.gateway.access.auth import PROTOCOL, caller_of, store_of
 from holdfast.gateway.connections.pieces import UTF8
-from holdfast.gateway.gateway import Followed, Gateway
+from holdfast.gateway.gateway import FeedScope, Gateway
 from holdfast.gateway.live.copies import Copies
 from holdfast.gateway.live.feeds import (
     FeedEnd,
@@ -67,7 +67,7 @@ class Live:
             await websocket.send({"type": "websocket.send", UTF8: body})
 
         await send(encode(start))
-        with self._gateway.following(Followed(store.tenant, start.session_id, start.user_id)):
+        with self._gateway.following(FeedScope(store.tenant, start.session_id, start.user_id)):
             feed = messages(store, start, written, self._copies)
             sending = send_all(feed, self._gateway.unsent, send)
             ending = await until_it_ends(self._gateway, caller_of(websocket), sending, client_leaves(websocket))

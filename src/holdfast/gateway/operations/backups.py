@@ -18,6 +18,15 @@ STAMP = "%Y%m%dT%H%M%S"
 
 
 @dataclass(frozen=True, slots=True)
+class LastBackup:
+    """A backup that this gateway has made, when, and how many of its sessions were damaged."""
+
+    at: int
+    path: Path
+    damaged: int
+
+
+@dataclass(frozen=True, slots=True)
 class Backups:
     """The folder, and how many are kept there."""
 

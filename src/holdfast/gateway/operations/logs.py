@@ -82,14 +82,23 @@ class LineSink(Protocol):
 class LineWriter(logging.Handler):
     """Writes records as lines, on a thread of its own."""
 
-    def __init__(self, sink: LineSink, most_together: int = MOST_TOGETHER) -> None:
+    def __init__(
+        self,
+        sink: LineSink,
+        most_together: int = MOST_TOGETHER,
+        *,
+        most_waiting: int = MOST_WAITING,
+        end_seconds: float = END_SECONDS,
+    ) -> None:
         super().__init__()
         self._sink = sink
         self.dropped = 0
         """Lines that could not be written."""
         self._most_together = most_together
+        self._most_waiting = most_waiting
+        self._end_seconds = end_seconds
         self._counting = threading.Lock()
-        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._queue: SimpleQueue[bytes | threading.Event | None] = SimpleQueue()
         self._untold = 0
         self._failing = False
         self._thread = threading.Thread(target=self._serve, name="holdfast-log", daemon=True)
@@ -102,40 +111,50 @@ class LineWriter(logging.Handler):
         except Exception:
             self.handleError(record)
             return
-        if self._queue.qsize() < MOST_WAITING:
+        if self._queue.qsize() < self._most_waiting:
             self._queue.put(line)
         else:
             self._drop(1)
 
+    def settle(self, seconds: float) -> bool:
+        """Wait until what was handed over before is written or dropped; False if that takes longer."""
+        settled = threading.Event()
+        self._queue.put(settled)
+        return settled.wait(seconds)
+
     def close(self) -> None:
         """Write what was handed over, unless that takes too long."""
         self._queue.put(None)
-        self._thread.join(END_SECONDS)
+        self._thread.join(self._end_seconds)
         super().close()
 
     def _serve(self) -> None:
         going = True
         while going:
-            lines, going = self._take()
+            lines, settled, going = self._take()
             if lines:
                 self._write(lines)
+            if settled is not None:
+                settled.set()
         self._sink.close()
 
-    def _take(self) -> tuple[list[bytes], bool]:
-        """Some lines that wait, and whether more may come."""
+    def _take(self) -> tuple[list[bytes], threading.Event | None, bool]:
+        """Some lines that wait, who waits for them, and whether more may come."""
         lines: list[bytes] = []
         size = 0
-        line = self._queue.get()
-        while line is not None:
-            lines.append(line)
-            size += len(line)
+        entry = self._queue.get()
+        while entry is not None:
+            if isinstance(entry, threading.Event):
+                return lines, entry, True
+            lines.append(entry)
+            size += len(entry)
             if size > self._most_together:
-                return lines, True
+                return lines, None, True
             try:
-                line = self._queue.get_nowait()
+                entry = self._queue.get_nowait()
             except Empty:
-                return lines, True
-        return lines, False
+                return lines, None, True
+        return lines, None, False
 
     def _write(self, lines: list[bytes]) -> None:
         told = self._untold
@@ -165,8 +184,15 @@ class LineWriter(logging.Handler):
 class LogWriter(LineWriter):
     """Writes records to files."""
 
-    def __init__(self, files: LogFiles, most_together: int = MOST_TOGETHER) -> None:
-        super().__init__(files, most_together)
+    def __init__(
+        self,
+        files: LogFiles,
+        most_together: int = MOST_TOGETHER,
+        *,
+        most_waiting: int = MOST_WAITING,
+        end_seconds: float = END_SECONDS,
+    ) -> None:
+        super().__init__(files, most_together, most_waiting=most_waiting, end_seconds=end_seconds)
         self.files = files
         self.beside: LineWriter | None = None
         """The writer to stdout, if there is one."""
@@ -196,7 +222,7 @@ class Descriptor:
         """Leave it to its owner."""
 
 
-class Plain(logging.Formatter):
+class PlainFormatter(logging.Formatter):
     """A record for people: without secrets or anything that drives a terminal, and on one line but for the trace."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -233,7 +259,7 @@ def warn_people(stream: TextIO | None = None) -> None:
     """Say warnings on stderr."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setLevel(logging.WARNING)
-    handler.setFormatter(Plain())
+    handler.setFormatter(PlainFormatter())
     logging.getLogger().addHandler(handler)
 
 

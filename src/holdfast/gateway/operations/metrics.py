@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from holdfast.core import HoldfastError, errors
 from holdfast.gateway.api.openapi import described
-from holdfast.gateway.connections.unsent import HTTP
+from holdfast.gateway.connections.unsent_output import HTTP
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.operations import traffic, turn_times
 from holdfast.gateway.operations.traffic import SSE, WEBSOCKET

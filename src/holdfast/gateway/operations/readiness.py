@@ -24,8 +24,16 @@ UNAVAILABLE = 503
 class Readiness:
     """What can be said of a store now, asked at most once a second; `refusal` is why the gateway itself is not."""
 
-    def __init__(self, store: Store, data: Path | None, refusal: Callable[[], HoldfastError | None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        data: Path | None,
+        refusal: Callable[[], HoldfastError | None],
+        *,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self._store = store
+        self._answer_seconds = answer_seconds
         self._folder = folder_of(store, data)
         self._refusal = refusal
         self._commits = 0
@@ -52,12 +60,12 @@ class Readiness:
 
     async def _ask(self) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._answer_seconds):
                 await self._store.check_readable()
                 await self._write()
                 return await self.figures()
         except TimeoutError:
-            raise StoreUnavailable(f"the store did not answer within {ANSWER_SECONDS:.0f} s") from None
+            raise StoreUnavailable(f"the store did not answer within {self._answer_seconds:.0f} s") from None
 
     async def _write(self) -> None:
         if not self._store.read_only and self._store.commits == self._commits:

@@ -20,20 +20,16 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import Closing, InvalidInput, NotFound
 from holdfast.core.redact import redact
 from holdfast.core.retry import Backoff
+from holdfast.gateway.folder import conversation_folder
 from holdfast.gateway.operations.backups import Backups
 from holdfast.store import Policy, Store
-from holdfast.store.backup import BackupJob, back_up_apart
+from holdfast.store.backup import Backup, BackupJob, back_up_apart
 from holdfast.store.operators import Duty
 
 RETENTION = "retention"
 PURGE = "purge"
 BACKUP = "backup"
-SHORTEST_MS = 1_000
-HOLD_MS = 60_000
-"""How long a gateway that died keeps others from its duty."""
 LOOK_MS = 60_000
-FIRST_LOOK_MS = 30_000
-RETRY_MS = 60_000
 LONGEST_RETRY_MS = 3_600_000
 STOP_SECONDS = 5.0
 MOST_NAMED = 5
@@ -48,6 +44,21 @@ LastDone = Callable[[Duty], int | None]
 
 
 @dataclass(frozen=True, slots=True)
+class TimerPace:
+    """How often timers may go off at most, and how long they wait for one another, in milliseconds."""
+
+    shortest_ms: int = 1_000
+    first_look_ms: int = 30_000
+    """How long after a start the first look may be."""
+    retry_ms: int = 60_000
+    hold_ms: int = 60_000
+    """How long a gateway that died keeps others from its duty."""
+
+
+PACE = TimerPace()
+
+
+@dataclass(frozen=True, slots=True)
 class Timers:
     """What to do, and how often; limits that are None, and a backup that is never due, are left to others."""
 
@@ -58,15 +69,16 @@ class Timers:
     backup_keep: int = 7
     purge_after_ms: int | None = None
     """How long archives are kept, which are looked at as often as retention."""
+    pace: TimerPace = PACE
 
     def __post_init__(self) -> None:
         for every in (self.retention_every_ms, self.backup_every_ms):
-            if every is not None and every < SHORTEST_MS:
+            if every is not None and every < self.pace.shortest_ms:
                 raise InvalidInput(f"a timer cannot go off every {every} ms", hint="once a second at most: 1s, 1h, 1d")
         for limit in (self.retention.max_age_ms, self.retention.max_sessions, self.retention.max_bytes):
             if limit is not None and limit < 1:
                 raise InvalidInput("a limit of 0 would have every session deleted", hint="leave it out for no limit")
-        if self.purge_after_ms is not None and self.purge_after_ms < SHORTEST_MS:
+        if self.purge_after_ms is not None and self.purge_after_ms < self.pace.shortest_ms:
             raise InvalidInput("an archive must be kept for a second at least", hint="--purge-after 30d")
         if self.backup_keep < 1:
             raise InvalidInput("at least one backup must be kept")
@@ -80,7 +92,7 @@ class Timers:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedStore:
     """The store that the timers are for: open, by its URL, and whether this gateway is its only one."""
 
     store: Store
@@ -92,7 +104,15 @@ class Timer:
     """One thing that is done again and again."""
 
     def __init__(
-        self, name: str, every_ms: int, work: Work, served: Served, holder: str, last_done: LastDone | None = None
+        self,
+        name: str,
+        every_ms: int,
+        work: Work,
+        served: ServedStore,
+        holder: str,
+        last_done: LastDone | None = None,
+        *,
+        pace: TimerPace = PACE,
     ) -> None:
         self.name = name
         self.every_ms = every_ms
@@ -107,12 +127,13 @@ class Timer:
         self._work = work
         self._duties = served.store.duties
         self._holder = holder
+        self._pace = pace
         self._last_done = last_done or (lambda duty: duty.done_at)
         self._in_a_row = 0
 
     async def go(self, stopping: asyncio.Event) -> None:
         """Do it whenever it is due, until the gateway stops; not all of them the moment gateways start."""
-        pause = random.uniform(0, min(FIRST_LOOK_MS, self.every_ms / 100))
+        pause = random.uniform(0, min(self._pace.first_look_ms, self.every_ms / 100))
         while not await _stops(stopping, pause):
             try:
                 pause = await self._look(stopping)
@@ -124,7 +145,7 @@ class Timer:
         duty = await self._duties.look(self.name)
         wait = self._wait(duty)
         if wait <= 0:
-            duty = await self._duties.take(self.name, self._holder, HOLD_MS)
+            duty = await self._duties.take(self.name, self._holder, self._pace.hold_ms)
             if duty.holder != self._holder:
                 return self._soon()
             if self._wait(duty) > 0:  # somebody was quicker
@@ -166,9 +187,9 @@ class Timer:
     async def _keep(self) -> None:
         """Keep the duty for as long as the work takes; losing it costs no more than work done twice."""
         while True:
-            await asyncio.sleep(HOLD_MS / 3_000)
+            await asyncio.sleep(self._pace.hold_ms / 3_000)
             with suppress(HoldfastError):
-                await self._duties.take(self.name, self._holder, HOLD_MS)
+                await self._duties.take(self.name, self._holder, self._pace.hold_ms)
 
     def _failed(self, error: Exception) -> float:
         self.failures += 1
@@ -181,13 +202,19 @@ class Timer:
         return pause
 
     def _soon(self) -> float:
-        return min(RETRY_MS, self.every_ms)
+        return min(self._pace.retry_ms, self.every_ms)
 
 
 @asynccontextmanager
-async def running(timers: Timers, served: Served, data: Path, stopping: asyncio.Event) -> AsyncIterator[list[Timer]]:
-    """The timers that are asked for, at work until the end, which gives up what is under way."""
-    made = list(chosen(timers, served, data, stopping))
+async def running(
+    timers: Timers,
+    served: ServedStore,
+    data: Path,
+    stopping: asyncio.Event,
+    backed_up: Callable[[Backup], None] = lambda _: None,
+) -> AsyncIterator[list[Timer]]:
+    """The timers that are asked for, at work until the end, which gives up what is under way; backups are told."""
+    made = list(chosen_timers(timers, served, data, stopping, backed_up))
     tasks = [asyncio.create_task(timer.go(stopping), name=f"holdfast-{timer.name}") for timer in made]
     try:
         yield made
@@ -200,21 +227,27 @@ async def running(timers: Timers, served: Served, data: Path, stopping: asyncio.
             await asyncio.gather(*late, return_exceptions=True)
 
 
-def chosen(timers: Timers, served: Served, data: Path, stopping: asyncio.Event) -> list[Timer]:
+def chosen_timers(
+    timers: Timers,
+    served: ServedStore,
+    data: Path,
+    stopping: asyncio.Event,
+    backed_up: Callable[[Backup], None] = lambda _: None,
+) -> list[Timer]:
     """The timers that are asked for."""
     holder = "the only gateway" if served.alone else f"{os.getpid()}-{secrets.token_hex(8)}"
     found = []
     if timers.retains:
         retain = _retaining(timers.retention, served.store, stopping)
-        found.append(Timer(RETENTION, timers.retention_every_ms, retain, served, holder))
+        found.append(Timer(RETENTION, timers.retention_every_ms, retain, served, holder, pace=timers.pace))
     if timers.purge_after_ms is not None:
         purge = _purging(timers.purge_after_ms, served.store, stopping)
-        found.append(Timer(PURGE, timers.retention_every_ms, purge, served, holder))
+        found.append(Timer(PURGE, timers.retention_every_ms, purge, served, holder, pace=timers.pace))
     if timers.backup_every_ms is not None:
         backups = Backups((timers.backup_folder or data / "backups").absolute(), timers.backup_keep)
-        back_up = _backing_up(backups, served, stopping)
+        back_up = _backing_up(backups, served, conversation_folder(data).absolute(), stopping, backed_up)
         last_done = (lambda duty: backups.newest(duty.now)) if served.alone else None
-        found.append(Timer(BACKUP, timers.backup_every_ms, back_up, served, holder, last_done))
+        found.append(Timer(BACKUP, timers.backup_every_ms, back_up, served, holder, last_done, pace=timers.pace))
     return found
 
 
@@ -257,13 +290,22 @@ def _purging(after_ms: int, store: Store, stopping: asyncio.Event) -> Work:
     return purge
 
 
-def _backing_up(backups: Backups, served: Served, stopping: asyncio.Event) -> Work:
+def _backing_up(
+    backups: Backups,
+    served: ServedStore,
+    folder: Path,
+    stopping: asyncio.Event,
+    backed_up: Callable[[Backup], None],
+) -> Work:
     async def back_up() -> dict[str, Any]:
         await asyncio.to_thread(backups.prepare)
         path = backups.path_at(served.store.clock.now())
-        made = await back_up_apart(BackupJob(served.url, path, served.store.engine.seen()), stopping)
+        made = await back_up_apart(BackupJob(served.url, path, served.store.engine.seen(), folder), stopping)
+        backed_up(made)
         gone = await asyncio.to_thread(backups.remove_old, made)
         said = {"path": str(made.path), "bytes": made.size_bytes, "sessions": made.sessions, "removed": len(gone)}
+        if made.files:
+            said["files"] = made.files
         if made.damaged:
             named = "; ".join(str(each) for each in made.damaged[:MOST_NAMED])
             said["problem"] = f"{len(made.damaged)} of its sessions are damaged: {named}"

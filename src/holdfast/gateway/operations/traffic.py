@@ -33,6 +33,8 @@ BROKEN = 499
 """The status of a request that got no answer: its client went, or the answer broke off before it began."""
 LINES_A_SECOND = 50
 LONGEST_PATH = 300
+MOST_CODES = 200
+LONGEST_CODE = 64
 
 log = logging.getLogger("holdfast.gateway.requests")
 
@@ -45,7 +47,7 @@ _decode = msgspec.json.Decoder(_Coded).decode
 
 
 @dataclass(slots=True)
-class Answered:
+class RequestDurations:
     """Requests of one kind: how many, and how long they took."""
 
     seconds: float = 0.0
@@ -57,10 +59,12 @@ class Answered:
 class Counts:
     """What a gateway has answered since it started, and what is under way."""
 
-    answered: dict[tuple[str, str, int], Answered] = field(default_factory=dict)
+    answered: dict[tuple[str, str, int], RequestDurations] = field(default_factory=dict)
     """By method, the route's template and the hundreds of the status."""
     refused: Counter[int] = field(default_factory=Counter)
     """By status."""
+    codes: Counter[str] = field(default_factory=Counter)
+    """Of the answers that were problems, by their code; of others with a status from 400 on, by that."""
     under_way: int = 0
     live: Counter[str] = field(default_factory=Counter)
     """Connections that last, by kind."""
@@ -70,11 +74,17 @@ class Counts:
         kind = (method, route, status // 100)
         found = self.answered.get(kind)
         if found is None:
-            found = self.answered[kind] = Answered()
+            found = self.answered[kind] = RequestDurations()
         found.seconds += seconds
         found.by_time[bisect_left(BOUNDS, seconds)] += 1
         if status in REFUSALS:
             self.refused[status] += 1
+
+    def failed(self, status: int, problem: bytes) -> None:
+        """A request was answered with a status from 400 on, and this body."""
+        code = code_of(problem) or str(status)
+        if code in self.codes or len(self.codes) < MOST_CODES:
+            self.codes[code[:LONGEST_CODE]] += 1
 
 
 class Traffic:
@@ -83,7 +93,7 @@ class Traffic:
     def __init__(self, app: ASGIApp, counts: Counts, logs: Logs) -> None:
         self._app = app
         self._counts = counts
-        self._telling = Telling(logs)
+        self._request_log = RequestLog(logs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -124,7 +134,9 @@ class Traffic:
                 counts.live[SSE] -= 1
             else:
                 counts.answer(method, route_of(scope), status, seconds)
-            self._telling.request(scope, method, status, seconds, size, said)
+            if status >= 400:
+                counts.failed(status, said)
+            self._request_log.request(scope, method, status, seconds, size, said)
 
     async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A WebSocket is counted when it begins and while it lasts; a refusal is an answer like any other."""
@@ -146,13 +158,14 @@ class Traffic:
             self._counts.live[WEBSOCKET] -= 1
             seconds = time.perf_counter() - began
             if refused is None:
-                self._telling.connection(scope, seconds)
+                self._request_log.connection(scope, seconds)
             else:
                 self._counts.answer("GET", route_of(scope), refused, seconds)
-                self._telling.request(scope, "GET", refused, seconds, 0)
+                self._counts.failed(refused, b"")
+                self._request_log.request(scope, "GET", refused, seconds, 0)
 
 
-class Telling:
+class RequestLog:
     """Which requests the log has a line for."""
 
     def __init__(self, logs: Logs) -> None:

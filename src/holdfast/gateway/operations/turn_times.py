@@ -13,7 +13,7 @@ LOST = "lost"
 
 
 @dataclass(slots=True)
-class Times:
+class TurnDurations:
     """Turns of one outcome."""
 
     seconds: float = 0.0
@@ -25,7 +25,7 @@ class TurnTimes:
     """The turns that this process has brought to rest."""
 
     def __init__(self) -> None:
-        self.by_outcome = {outcome: Times() for outcome in (*(str(each) for each in OUTCOMES), LOST)}
+        self.by_outcome = {outcome: TurnDurations() for outcome in (*(str(each) for each in OUTCOMES), LOST)}
 
     def rested(self, task: Task, seconds: float) -> None:
         """A turn is over, and this is its task as it was last recorded."""

@@ -15,7 +15,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway.access.auth import store_of
 from holdfast.gateway.api.answers import json_answer
-from holdfast.gateway.api.body import Use, parse_action, parse_actions, parse_response, query_parser, read_body
+from holdfast.gateway.api.body import BodyUse, parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.api.parameters import milliseconds
 from holdfast.gateway.routes import window
@@ -101,7 +101,7 @@ class Actions:
             body = parse(raw)
             return new_event(body, _key(request, body)), body.expected_seq
 
-        event, expected_seq = await read_body(request, parse_event, Use.OUTLINE)
+        event, expected_seq = await read_body(request, parse_event, BodyUse.OUTLINE)
         session_id = request.path_params["session_id"]
         done = await store_of(request).append(session_id, [event], expected_seq=expected_seq, create=query.create)
         written = ActionReceipt(done.seqs[0], done.event_ids[0], to_iso(done.created_at[0]))
@@ -116,7 +116,7 @@ class Actions:
             events = [new_event(body, body.idempotency_key or None) for body in bodies]
             return events, expectation(bodies, query.expected_seq)
 
-        events, expected_seq = await read_body(request, parse, Use.BATCH)
+        events, expected_seq = await read_body(request, parse, BodyUse.BATCH)
         done = await store_of(request).append(
             request.path_params["session_id"],
             events,
@@ -155,7 +155,7 @@ def new_event(body: NewAction | NewResponse, key: str | None) -> NewEvent:
     assert body.details is not UNSET
     return NewEvent(
         body.type if isinstance(body, NewAction) else types.RESPONSE,
-        strict_json.Checked(body.details),
+        strict_json.CheckedJson(body.details),
         body.event_id,
         key,
         body.parent_id,

@@ -1,4 +1,4 @@
-"""What was deleted: a list of it, and the order to remove it for good."""
+"""What was deleted: a list of it, the way back, and the order to remove it for good."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor, TenantStore
-from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView
-from holdfast.store import DeletedSession, Store
+from holdfast.gateway.wire.upkeep import ArchivedView, ArchiveList, PurgeOrder, PurgeView, UndeletionView
+from holdfast.store import DeletedSession, Store, UndeletedSession
 
 PAGE = 500
 
@@ -34,6 +34,14 @@ def add_routes(routes: APIRouter) -> None:
         page = await store.archives.list(after=last, limit=limit)
         more = page[-1].session_id if len(page) == limit else None
         return json_answer(ArchiveList([archived(each) for each in page], more))
+
+    @routes.post(
+        "/api/archives/{session_id}/restore",
+        summary="Undelete a session: it is again what it was, with the same id, events and hashes",
+        **described({200: UndeletionView}),
+    )
+    async def restore_archive(store: TenantStore, session_id: str) -> Response:
+        return json_answer(undeleted(await store.undeletion.undelete(session_id)))
 
     @routes.post(
         "/api/archives/purge",
@@ -77,6 +85,18 @@ async def which(store: Store, order: PurgeOrder) -> list[DeletedSession]:
             found += page
             page = await store.archives.list(deleted_before=before + 1, after=page[-1], limit=PAGE)
     return [each for each in found if each.purged_at is None]
+
+
+def undeleted(found: UndeletedSession) -> UndeletionView:
+    """A session that is back as clients see it."""
+    return UndeletionView(
+        found.session_id,
+        found.events,
+        found.head_hash.hex(),
+        list(found.keys),
+        list(found.keys_taken),
+        list(found.not_restored),
+    )
 
 
 def archived(found: DeletedSession) -> ArchivedView:

@@ -15,8 +15,9 @@ from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.ids import check_name
 from holdfast.core.statuses import SESSION_STATUSES, one_of
 from holdfast.gateway.api.answers import document, json_answer
+from holdfast.gateway.routes.dashboard.summaries import summary_view
 from holdfast.gateway.wire.sessions import SessionList, session_row
-from holdfast.store import LAST_MS, MAX_HITS, PAGE_BYTES, Filter, Hit, Store
+from holdfast.store import LAST_MS, MAX_HITS, MOST_SUMMARIES, PAGE_BYTES, Filter, Hit, Store, StoreSnapshot
 
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""
@@ -38,6 +39,8 @@ class SessionQuery:
         words: str | None = None,
         began_from: str | None = None,
         began_to: str | None = None,
+        agent: str | None = None,
+        held: bool | None = None,
     ) -> "SessionQuery":
         """The request's parameters, checked; what is empty asks for nothing."""
         if status:
@@ -49,6 +52,8 @@ class SessionQuery:
                 status=status or None,
                 created_from=moment(began_from) if began_from else None,
                 created_to=moment(began_to) if began_to else None,
+                agent=check_name(agent, "an agent's name") if agent else None,
+                held=held,
             ),
             words or None,
         )
@@ -62,6 +67,8 @@ class SessionQuery:
             and chosen.status in (None, session.status)
             and (chosen.created_from is None or session.created_at >= chosen.created_from)
             and (chosen.created_to is None or session.created_at < chosen.created_to)
+            and chosen.agent in (None, session.agent)
+            and chosen.held in (None, session.held)
         )
 
 
@@ -110,6 +117,31 @@ async def _listed_here(store: Store, asked: SessionQuery, hit: Hit, *, later: bo
     except (NotFound, SessionGone):
         return None
     return session if asked.fits(session) else None
+
+
+async def list_with_summaries(store: Store, asked: SessionQuery, cursor: str | None, limit: int) -> SessionList:
+    """One page of the sessions that were asked for with their summaries, all of them as they are at one moment.
+
+    It has no more sessions than are summed up in one look; one that was found by its words and is gone since is not
+    on it.
+    """
+    limit = min(limit, MOST_SUMMARIES)
+    found = None if asked.words is None else await list_sessions(store, asked, cursor, limit)
+
+    def look(snapshot: StoreSnapshot) -> SessionList:
+        if found is None:
+            page = snapshot.sessions(asked.chosen, cursor=cursor, limit=limit)
+        else:
+            here = (snapshot.listed_session(session.session_id) for session in found.sessions)
+            page = SessionPage([session for session in here if session is not None], found.cursor)
+        summaries = snapshot.summaries([session.session_id for session in page.sessions])
+        rows = [
+            session_row(session, document(session.metadata), summary_view(session, summaries[session.session_id]))
+            for session in page.sessions
+        ]
+        return SessionList(rows, page.cursor)
+
+    return await store.snapshot(look)
 
 
 def session_list(page: SessionPage) -> SessionList:

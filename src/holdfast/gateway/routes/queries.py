@@ -44,6 +44,10 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
 
         return answered(await cache.answer(store, ("stats", first), look))
 
+    @routes.get("/api/query/usage", summary="The tokens of one session", **described({200: TokenCounts}))
+    async def get_usage(store: TenantStore, session: Annotated[str, Query(description="of this session")]) -> Response:
+        return json_answer(tokens(await store.usage.session(session)))
+
     @routes.get("/api/query/search", summary="Find events by their words, newest first", **described({200: HitList}))
     async def search(
         store: TenantStore,

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.dashboard import built_in
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import PageCursor
 from holdfast.gateway.errors import NoLog
@@ -18,6 +19,8 @@ from holdfast.gateway.wire.upkeep import LogLines
 
 MOST_LINES = 1_000
 LONGEST_SHOWN = 500
+SETTLE_SECONDS = 1.0
+"""For which a reader waits until what was logged before is in the file; a disk that hangs is not waited for longer."""
 
 _decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -40,10 +43,13 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
             figures = {}
         return json_answer(Ready("ready", gateway.storage(), schema, round(gateway.store.feed_lag, 3), figures))
 
-    @routes.get("/", summary="What runs here", **described({200: ServiceView}))
+    @routes.get("/", summary="What runs here; for browsers, the dashboard", **described({200: ServiceView}))
     async def service(request: Request) -> Response:
+        page = await built_in().page(request)
+        if page is not None:
+            return page
         paths = {route.path.replace(":path}", "}") for route in request.app.routes}
-        return json_answer(ServiceView("holdfast", gateway.version, sorted(paths)))
+        return json_answer(ServiceView("holdfast", gateway.version, sorted(paths)), headers={"Vary": "Accept"})
 
     for path, asked in (("/health", health), ("/readyz", readyz), ("/", service)):
         routes.add_api_route(path, asked, methods=["HEAD"], include_in_schema=False)
@@ -56,6 +62,7 @@ def add_log_route(routes: APIRouter, gateway: Gateway) -> None:
     async def get_logs(cursor: PageCursor = None, limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = 100) -> Response:
         if gateway.log is None:
             raise NoLog("this gateway writes no log file")
+        await asyncio.to_thread(gateway.log.settle, SETTLE_SECONDS)
         files = gateway.log.files
         page = await asyncio.to_thread(files.read, cursor or None, limit)
         size = await asyncio.to_thread(files.size)

@@ -14,8 +14,9 @@ from holdfast.gateway.api.body import parse_into, read_body
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.parameters import DEFAULT_PAGE, IdempotencyKey, PageCursor, PageLimit, TenantStore
 from holdfast.gateway.routes import window
-from holdfast.gateway.routes.listing import SessionQuery, list_sessions, shown_rows
-from holdfast.gateway.routes.view import Children, final_view, metadata_view, state_view, whole
+from holdfast.gateway.routes.dashboard.summaries import summary_view
+from holdfast.gateway.routes.listing import SessionQuery, list_sessions, list_with_summaries, shown_rows
+from holdfast.gateway.routes.view import Children, final_view, metadata_view, state_view, whole_session
 from holdfast.gateway.wire.children import agent, effect, goal, snapshot
 from holdfast.gateway.wire.forks import ResumeView
 from holdfast.gateway.wire.sessions import (
@@ -29,6 +30,8 @@ from holdfast.gateway.wire.sessions import (
     session_row,
 )
 from holdfast.store import DEFAULT_TAIL, MAX_TAIL
+
+Summaries = Annotated[bool, Query(description="what there is to say of a session beside its row")]
 
 _new_session = parse_into(NewSession)
 
@@ -67,10 +70,24 @@ def add_routes(routes: APIRouter) -> None:
             str | None, Query(alias="from", description="only those that began then or later")
         ] = None,
         began_to: Annotated[str | None, Query(alias="to", description="only those begun earlier")] = None,
+        agent: Annotated[str | None, Query(description="only this agent's")] = None,
+        held: Annotated[bool | None, Query(description="only those under legal hold, or only the others")] = None,
+        summaries: Summaries = False,
         cursor: PageCursor = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> Response:
-        asked = SessionQuery.of(user=user, tag=tag, status=status, words=q, began_from=began_from, began_to=began_to)
+        asked = SessionQuery.of(
+            user=user,
+            tag=tag,
+            status=status,
+            words=q,
+            began_from=began_from,
+            began_to=began_to,
+            agent=agent,
+            held=held,
+        )
+        if summaries:
+            return json_answer(await list_with_summaries(store, asked, cursor or None, limit))
         return shown_rows(await list_sessions(store, asked, cursor or None, limit))
 
     @routes.get(
@@ -79,9 +96,12 @@ def add_routes(routes: APIRouter) -> None:
         **described({200: SessionView}),
     )
     async def get_session(
-        store: TenantStore, session_id: str, limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS)] = DEFAULT_ACTIONS
+        store: TenantStore,
+        session_id: str,
+        limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS)] = DEFAULT_ACTIONS,
+        summaries: Summaries = False,
     ) -> Response:
-        found = await whole(store, session_id, limit)
+        found = await whole_session(store, session_id, limit, summed_up=summaries)
         events = found.window.events
         return json_answer(
             SessionView(
@@ -93,6 +113,7 @@ def add_routes(routes: APIRouter) -> None:
                 document(final_view(found.session)),
                 found.window.cursor,
                 found.damaged,
+                UNSET if found.summary is None else summary_view(found.session, found.summary),
             )
         )
 

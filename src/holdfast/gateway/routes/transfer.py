@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from holdfast.core import Event
 from holdfast.core.errors import Busy, Closing
-from holdfast.core.racing import first_of
+from holdfast.core.race import first_of
 from holdfast.gateway.api.answers import json_answer
 from holdfast.gateway.api.openapi import described
 from holdfast.gateway.api.operation import LINES, Bytes
@@ -25,7 +25,7 @@ from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.pipe import Pipe
 from holdfast.gateway.api.spool import spooled
 from holdfast.gateway.api.streams import BodyStream, begun
-from holdfast.gateway.connections.unsent import PIECE
+from holdfast.gateway.connections.unsent_output import PIECE
 from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.wire.types import MAX_SEQ, Document
 from holdfast.gateway.wire.upkeep import ImportedView

@@ -60,6 +60,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 os.getpid() if whole else None,
                 round(gateway.uptime, 3),
                 gateway.address,
+                gateway.dashboard,
                 gateway.agents,
                 str(gateway.log.files.path) if whole and gateway.log is not None else None,
                 [timer_view(each) for each in gateway.timers] if whole else [],
@@ -75,6 +76,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 sums.events,
                 figures,
                 [server_view(each) for each in await store.servers.list()] if whole else [],
+                gateway.legacy if whole else None,
             )
         )
 
@@ -114,9 +116,10 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
             if gateway.stopping.is_set():
                 raise Closing("the gateway is stopping: there is no backup")
 
-        made = await back_up(store, path, told=told)
+        made = await back_up(store, path, folder=gateway.conversations, told=told)
+        gateway.backed_up(made)
         damaged = [DamagedView(each.tenant, each.session_id, each.problem) for each in made.damaged]
-        return json_answer(BackupView(str(made.path), made.size_bytes, made.sessions, True, damaged))
+        return json_answer(BackupView(str(made.path), made.size_bytes, made.sessions, True, damaged, made.files))
 
 
 async def verification(store: Store, session_ids: Sequence[str] | None) -> AsyncGenerator[bytes, None]:

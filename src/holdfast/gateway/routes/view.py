@@ -16,7 +16,7 @@ from holdfast.gateway.routes.window import MOST_BYTES, PAGE, Window, is_entry, m
 from holdfast.gateway.wire import children as wire_children
 from holdfast.gateway.wire.queries import DamagedEvent
 from holdfast.gateway.wire.sessions import WindowCursor, session_row
-from holdfast.store import ReadLength, SessionSnapshot, Store, StoreSnapshot
+from holdfast.store import ReadLength, SessionSnapshot, SessionSummary, Store, StoreSnapshot
 
 MOST_SEEN = 20_000
 """Events that one look goes back through for entries; the cursor leads on from there."""
@@ -33,7 +33,7 @@ class Children:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeSession:
     """A session at one moment."""
 
     session: Session
@@ -41,15 +41,18 @@ class Whole:
     children: Children
     window: Window
     damaged: list[DamagedEvent]
+    summary: SessionSummary | None = None
 
 
-async def whole(store: Store, session_id: str, limit: int) -> Whole:
-    """The session with the newest `limit` of its actions and responses."""
+async def whole_session(store: Store, session_id: str, limit: int, *, summed_up: bool = False) -> WholeSession:
+    """The session with the newest `limit` of its actions and responses; also its summary, if it is to be summed up."""
     check_session_id(session_id)
 
-    def look(snapshot: StoreSnapshot) -> Whole:
+    def look(snapshot: StoreSnapshot) -> WholeSession:
         session = snapshot.session(session_id)
-        return Whole(session.description(), session.state(), children_in(session), *_newest(session, limit))
+        summary = snapshot.summaries([session_id])[session_id] if summed_up else None
+        window, damaged = _newest(session, limit)
+        return WholeSession(session.description(), session.state(), children_in(session), window, damaged, summary)
 
     return await store.snapshot(look)
 

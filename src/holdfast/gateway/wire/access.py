@@ -8,7 +8,7 @@ from holdfast.gateway.wire.types import Body, Name, Tenant
 from holdfast.store.operators import LONGEST_MS
 
 Duration = Annotated[int, Meta(ge=1, le=LONGEST_MS)]
-Scope = Literal["read", "write", "admin", "metrics", "operator"]
+Scope = Literal["read", "write", "admin", "metrics", "proofs", "operator"]
 
 
 class NewToken(Body):

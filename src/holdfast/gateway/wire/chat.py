@@ -40,6 +40,13 @@ class ChatAnswer(Struct, rename="camel", omit_defaults=True):
     detail: str | None = None
 
 
+class InterruptedTurn(Struct, rename="camel"):
+    """The turn that was broken off, and is begun again as after a restart."""
+
+    session_id: str
+    task_id: str
+
+
 class ChatEvent(Struct, rename="camel", omit_defaults=True):
     """What a streamed answer is told in: `task` first, `text` and `status` as they come, then `answer` or `error`."""
 

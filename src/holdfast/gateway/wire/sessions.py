@@ -13,6 +13,7 @@ from holdfast.core import Event, Session
 from holdfast.core.clock import to_iso
 from holdfast.gateway.wire.children import AgentInPatch, GoalInPatch, GoalView, SubAgentView
 from holdfast.gateway.wire.queries import DamagedEvent
+from holdfast.gateway.wire.summaries import SummaryView
 from holdfast.gateway.wire.types import Body, Document, Name, OwnName, Seq, SessionId, Timestamp
 from holdfast.store import MAX_EVENTS
 
@@ -132,7 +133,7 @@ class SessionMade(Struct, rename="camel"):
 
 
 class SessionRow(Struct, rename="camel"):
-    """A session in a list."""
+    """A session in a list; its `summary` is there only if it was asked for."""
 
     session_id: str
     agent: str
@@ -147,6 +148,7 @@ class SessionRow(Struct, rename="camel"):
     lineage: Document
     held: bool
     size_bytes: int
+    summary: SummaryView | UnsetType = UNSET
 
 
 class SessionList(Struct):
@@ -161,6 +163,7 @@ class SessionView(Struct, omit_defaults=True):
 
     `metadata` holds the members of a list row and, beside them, those of the session's own metadata. `damaged` names
     the events of the window that are not what was written and so are not shown; it is there only if there are some.
+    `summary` is there only if it was asked for.
     """
 
     metadata: Document
@@ -171,6 +174,7 @@ class SessionView(Struct, omit_defaults=True):
     final: Raw
     cursor: WindowCursor
     damaged: list[DamagedEvent] = field(default_factory=list)
+    summary: SummaryView | UnsetType = UNSET
 
 
 class StateView(Struct, rename="camel"):
@@ -274,7 +278,7 @@ def details(event: Event) -> Raw:
     return Raw(event.payload if event.erased is None else b"null")
 
 
-def session_row(session: Session, metadata: Any) -> SessionRow:
+def session_row(session: Session, metadata: Any, summary: SummaryView | UnsetType = UNSET) -> SessionRow:
     """The session as a list shows it."""
     return SessionRow(
         session.session_id,
@@ -290,4 +294,5 @@ def session_row(session: Session, metadata: Any) -> SessionRow:
         session.lineage,
         session.held,
         session.size_bytes,
+        summary,
     )

@@ -31,6 +31,17 @@ class ServerView(Struct, rename="camel"):
     started_at: Time
 
 
+class LegacyView(Struct, rename="camel"):
+    """Sessions in our older layout that the start of the gateway found: how many were imported and how many were here
+    before, how many no key routes to, which arrive by `sessions import` only, and how many could not be read."""
+
+    folder: str
+    imported: int
+    there_before: int
+    unreferenced: int
+    refused: int
+
+
 class StatusView(Struct, rename="camel"):
     """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
     large the whole store is, what is done for all of it and which gateways share it is told to operators. `store` has
@@ -40,6 +51,7 @@ class StatusView(Struct, rename="camel"):
     pid: int | None
     uptime: float
     address: str | None
+    dashboard: str | None
     agents: list[str]
     log_file: str | None
     timers: list[TimerView]
@@ -55,6 +67,7 @@ class StatusView(Struct, rename="camel"):
     events: int
     figures: Document
     gateways: list[ServerView]
+    legacy: LegacyView | None
 
 
 class ImportedView(Struct, rename="camel"):
@@ -130,13 +143,15 @@ class DamagedView(Struct, rename="camel"):
 
 
 class BackupView(Struct):
-    """A backup that was written and read again; `damaged` names the sessions that were so in the store already."""
+    """A backup that was written and read again; `damaged` names the sessions that were so in the store already, and
+    `files` counts the files of the agent's conversations that are in it."""
 
     path: str
     bytes: int
     sessions: int
     checked: bool
     damaged: list[DamagedView]
+    files: int
 
 
 class ArchivedView(Struct, rename="camel"):
@@ -156,6 +171,18 @@ class ArchiveList(Struct):
 
     archives: list[ArchivedView]
     cursor: str | None
+
+
+class UndeletionView(Struct, rename="camel"):
+    """A session that is back, with its log as it is now: the keys that route to it again, those that were used again
+    meanwhile and stay where they are, and what the deletion took for good, in words."""
+
+    session_id: str
+    events: int
+    head_hash: str
+    keys: list[str]
+    keys_taken: list[str]
+    not_restored: list[str]
 
 
 class PurgeOrder(Body):

@@ -20,6 +20,7 @@ from holdfast.store.operators import WRITE
 MAX_METHOD = 20
 MAX_TARGET = 500
 MAX_DETAILS = 2_000
+CHAT = "/api/chat/"
 BROKEN_OFF = 499
 """The status of an action whose answer could not be begun."""
 
@@ -38,7 +39,7 @@ class Audits:
             scope["type"] != "http"
             or store is None
             or store.read_only
-            or not is_audited(scope["method"], scope["path"])
+            or not (is_audited(scope["method"], scope["path"]) or is_reply(scope))
         ):
             await self._app(scope, receive, send)
             return
@@ -86,6 +87,16 @@ async def _end(store: Store, entry: str, status: int, said: bytes) -> None:
         await store.audit.end(entry, status, details)
     except HoldfastError as error:
         log.error("audit entry %s has no status, which would be %d: %s", entry, status, error.message)
+
+
+def is_reply(scope: Scope) -> bool:
+    """Whether a person says something to the agent from a page: browsers name the mode of what they fetch, and a
+    program's own turns are no more than its work."""
+    return (
+        scope["method"] == "POST"
+        and scope["path"].startswith(CHAT)
+        and any(name == b"sec-fetch-mode" for name, _ in scope["headers"])
+    )
 
 
 def target_of(scope: Scope) -> str:

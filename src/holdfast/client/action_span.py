@@ -1,4 +1,4 @@
-"""Acting: a piece of work as two actions, one when it starts and one when it ends, with how long it took.
+"""A span of actions: a piece of work as two actions, one when it starts and one when it ends, with how long it took.
 
 The second has the first as its parent. Only starting can fail: what the work returned or raised is never replaced by an
 error of ours.
@@ -21,16 +21,16 @@ log = logging.getLogger("holdfast.client")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Log(Protocol):
+class ActionLog(Protocol):
     """Logs an action and says its event id."""
 
     def __call__(self, type: str, details: Any = None, *, parent_id: str | None = None) -> str: ...
 
 
-class Acting:
+class ActionSpan:
     """A piece of work; `with` and `async with` both do. What is put into the dict they give is logged at the end."""
 
-    def __init__(self, log_action: Log, type: str, details: Any) -> None:
+    def __init__(self, log_action: ActionLog, type: str, details: Any) -> None:
         self._log = log_action
         self._type = type
         self._started = {"status": "started"} if details is None else {"status": "started", "input": details}
@@ -71,7 +71,7 @@ class Acting:
             self._log(self._type, ended | {"outputRefused": refusal.message}, parent_id=self._start_id)
 
 
-def logged(function: Function, begin: Callable[[], Acting]) -> Function:
+def logged(function: Function, begin: Callable[[], ActionSpan]) -> Function:
     """The function, each call of it as a piece of work."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidInput(f"{function.__qualname__} is a generator", hint="use acting() inside it")

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 
 from holdfast.gateway.connections.guard import Guard
-from holdfast.gateway.connections.unsent import BUFFER, HTTP, Outlet
+from holdfast.gateway.connections.unsent_output import BUFFER, HTTP, ConnectionOutput
 from holdfast.gateway.errors import TooSlow
 
 
@@ -21,7 +21,7 @@ class GuardedHttp(asyncio.Protocol):
     timeout_keep_alive_task: asyncio.TimerHandle | None
     timeout_keep_alive_handler: Callable[[], None]
     _guard: Guard
-    _outlet: Outlet
+    _output: ConnectionOutput
 
     def rest(self) -> None:
         """Wait for the next request as after an answer."""
@@ -34,17 +34,17 @@ class GuardedHttp(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._guard.left()
-        self._outlet.unsent.leave(self._outlet)
+        self._output.unsent.leave(self._output)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Send no more for now."""
         super().pause_writing()
-        self._outlet.unsent.pause(self._outlet, self.transport.get_write_buffer_size())
+        self._output.unsent.pause(self._output, self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._outlet.unsent.resume(self._outlet)
+        self._output.unsent.resume(self._output)
 
     def cut(self, _reason: TooSlow) -> None:
         """End: in the midst of an answer there is nothing that can be said."""

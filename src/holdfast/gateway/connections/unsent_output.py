@@ -31,7 +31,7 @@ log = logging.getLogger("holdfast.gateway")
 
 
 class CuttableConnection(Protocol):
-    """The connection that an outlet belongs to."""
+    """The connection that some output belongs to."""
 
     kind: str
     client: tuple[str, int] | None
@@ -43,12 +43,12 @@ class CuttableConnection(Protocol):
         """End the connection now."""
 
 
-class Outlet:
+class ConnectionOutput:
     """What one connection has not sent yet."""
 
     __slots__ = ("body", "buffered", "even_at", "gone", "sink", "unsent")
 
-    def __init__(self, unsent: "Unsent", sink: CuttableConnection) -> None:
+    def __init__(self, unsent: "UnsentOutput", sink: CuttableConnection) -> None:
         self.unsent = unsent
         self.sink = sink
         self.body: bytes | None = None
@@ -58,7 +58,7 @@ class Outlet:
         self.gone = False
 
 
-class Unsent:
+class UnsentOutput:
     """The account of one gateway; every method is called on its loop."""
 
     def __init__(
@@ -76,8 +76,8 @@ class Unsent:
         self._clock = clock
         self._bytes = 0
         self._senders: Counter[int] = Counter()
-        """How many outlets send a body, by its identity."""
-        self._waiting: set[Outlet] = set()
+        """How many connections send a body, by its identity."""
+        self._waiting: set[ConnectionOutput] = set()
 
     @property
     def size(self) -> int:
@@ -90,55 +90,55 @@ class Unsent:
         if size and not self._fits(size) and not self._cut_those_behind(size):
             raise Busy("clients have yet to take as much as fits into memory", retry_after=1)
 
-    def hold(self, outlet: Outlet, body: bytes) -> None:
+    def hold(self, output: ConnectionOutput, body: bytes) -> None:
         """A connection begins to send a large body."""
-        self._wait(outlet)
-        outlet.body = body
+        self._wait(output)
+        output.body = body
         if not self._senders[id(body)]:
             self._bytes += len(body)
         self._senders[id(body)] += 1
 
-    def took(self, outlet: Outlet, size: int) -> None:
+    def took(self, output: ConnectionOutput, size: int) -> None:
         """The client has made room for a piece of this size."""
-        outlet.even_at = min(self._clock(), outlet.even_at + size / self._pace)
+        output.even_at = min(self._clock(), output.even_at + size / self._pace)
 
-    def release(self, outlet: Outlet) -> None:
+    def release(self, output: ConnectionOutput) -> None:
         """The body is on its way, or given up."""
-        body, outlet.body = outlet.body, None
+        body, output.body = output.body, None
         if body is not None:
             self._senders[id(body)] -= 1
             if not self._senders[id(body)]:
                 del self._senders[id(body)]
                 self._bytes -= len(body)
-        self._settle(outlet)
+        self._settle(output)
 
-    def pause(self, outlet: Outlet, buffered: int) -> None:
+    def pause(self, output: ConnectionOutput, buffered: int) -> None:
         """The connection's buffer is full."""
-        if outlet.gone:
+        if output.gone:
             return
-        self._wait(outlet)
-        self._bytes += buffered - outlet.buffered
-        outlet.buffered = buffered
+        self._wait(output)
+        self._bytes += buffered - output.buffered
+        output.buffered = buffered
         if not self._fits(0):
             self._cut_those_behind(0)
 
-    def resume(self, outlet: Outlet) -> None:
+    def resume(self, output: ConnectionOutput) -> None:
         """The connection's buffer is nearly empty."""
-        self._bytes -= outlet.buffered
-        outlet.buffered = 0
-        self._settle(outlet)
+        self._bytes -= output.buffered
+        output.buffered = 0
+        self._settle(output)
 
-    def leave(self, outlet: Outlet) -> None:
+    def leave(self, output: ConnectionOutput) -> None:
         """The connection is gone: what was to be sent on it is nobody's."""
-        outlet.gone = True
-        self.resume(outlet)
-        self.release(outlet)
+        output.gone = True
+        self.resume(output)
+        self.release(output)
 
-    def cut(self, outlet: Outlet) -> None:
+    def cut(self, output: ConnectionOutput) -> None:
         """End a connection whose client takes too little."""
-        behind = self._clock() - outlet.even_at
-        sink, body = outlet.sink, outlet.body
-        self.leave(outlet)
+        behind = self._clock() - output.even_at
+        sink, body = output.sink, output.body
+        self.leave(output)
         self.cuts[sink.kind] += 1
         fields = {
             "kind": sink.kind,
@@ -150,10 +150,10 @@ class Unsent:
         log.warning("a client that took too little was cut", extra={"fields": fields})
         sink.cut(TooSlow("the client took too little, and others need the room", hint="go on after what you have"))
 
-    def turn_away(self, outlet: Outlet, size: int) -> None:
+    def turn_away(self, output: ConnectionOutput, size: int) -> None:
         """Count a connection that has to end because there is no room for what it should send."""
-        self.cuts[outlet.sink.kind] += 1
-        fields = {"kind": outlet.sink.kind, "body_bytes": size, "unsent_bytes": self._bytes}
+        self.cuts[output.sink.kind] += 1
+        fields = {"kind": output.sink.kind, "body_bytes": size, "unsent_bytes": self._bytes}
         log.warning("there was no room for an answer, and its connection was cut", extra={"fields": fields})
 
     def _fits(self, size: int) -> bool:
@@ -162,19 +162,19 @@ class Unsent:
     def _cut_those_behind(self, size: int) -> bool:
         """Cut until so many bytes fit, beginning with who is furthest behind; whether they do."""
         latest = self._clock() - self._behind_seconds
-        for outlet in sorted(self._waiting, key=lambda each: each.even_at):
-            if outlet.even_at > latest:
+        for output in sorted(self._waiting, key=lambda each: each.even_at):
+            if output.even_at > latest:
                 break
-            self.cut(outlet)
+            self.cut(output)
             if self._fits(size):
                 return True
         return False
 
-    def _wait(self, outlet: Outlet) -> None:
-        if outlet not in self._waiting:
-            outlet.even_at = self._clock()
-            self._waiting.add(outlet)
+    def _wait(self, output: ConnectionOutput) -> None:
+        if output not in self._waiting:
+            output.even_at = self._clock()
+            self._waiting.add(output)
 
-    def _settle(self, outlet: Outlet) -> None:
-        if outlet.body is None and not outlet.buffered:
-            self._waiting.discard(outlet)
+    def _settle(self, output: ConnectionOutput) -> None:
+        if output.body is None and not output.buffered:
+            self._waiting.discard(output)
