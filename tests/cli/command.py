@@ -1,17 +1,16 @@
-"""Running commands: in this process where only the answer matters, as processes where signals and terminals do."""
+"""Commands in this process, where only their answer matters; `tests/support/processes.py` is for the others."""
 
 import asyncio
 import json
 import os
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from click.testing import CliRunner, Result
-from tests.gateway.process import environment
 
 from holdfast.cli import main
 from holdfast.store import NewEvent, open_store
@@ -38,30 +37,27 @@ def argv(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "holdfast", *arguments]
 
 
-@contextmanager
-def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The command as a process that is killed at the end if it still runs."""
-    with subprocess.Popen(
-        argv(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def fill(data: Path, sessions: Sequence[str] = ("one", "two"), events: int = 5) -> None:
-    """A store with sessions of some events each."""
+    """A new store with sessions of some events each."""
+    data.mkdir(exist_ok=True)
+    with (data / "holdfast.db").open("xb") as file:
+        file.write(_filled(tuple(sessions), events))
 
-    async def write() -> None:
-        async with await open_store(f"sqlite:///{data}/holdfast.db") as store:
+
+@cache
+def _filled(sessions: tuple[str, ...], events: int) -> bytes:
+    """The file of such a store, which is made once."""
+
+    async def write(folder: str) -> None:
+        async with await open_store(f"sqlite:///{folder}/holdfast.db") as store:
             for name in sessions:
                 notes = [NewEvent("note", {"text": f"a table for {number}", "n": number}) for number in range(events)]
                 await store.append(name, notes)
                 await store.state.patch(name, {"phase": "ready"})
 
-    data.mkdir(exist_ok=True)
-    asyncio.run(write())
+    with TemporaryDirectory() as folder:
+        asyncio.run(write(folder))
+        return Path(folder, "holdfast.db").read_bytes()
 
 
 def _ours() -> list[str]:

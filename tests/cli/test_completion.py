@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import run
-from tests.gateway.process import environment
+from tests.support.processes import environment
 
 from holdfast.cli.sessions import VERBS
 
@@ -27,7 +27,7 @@ def test_the_script_is_printed(shell: str) -> None:
         ("holdfast sessions ", set(VERBS)),
         ("holdfast db re", {"restore"}),
         ("holdfast sessions rm --older", {"--older-than"}),
-        ("holdfast sessions export --layout ", {"archive", "files", "seed"}),
+        ("holdfast sessions export --layout ", {"archive", "files", "seed", "source"}),
     ],
 )
 def test_bash_completes(line: str, expected: set[str]) -> None:

@@ -1,10 +1,9 @@
 """A command ends at the first signal, also if a library swallows the cancel that the signal is."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
+from tests.support.processes import PATIENCE, first_line, python
 
 PROGRAM = """
 import asyncio, contextlib, sys
@@ -20,17 +19,15 @@ async def command():
     finally:
         print("put away", flush=True)
 
-run(command())
+run(command(), again_seconds=0.01)
 """
 
 
 @pytest.mark.parametrize("swallowed", [0, 1, 3])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_one_signal_is_enough(number: signal.Signals, swallowed: int) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(swallowed)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
+    with python("-c", PROGRAM, str(swallowed)) as process:
+        assert first_line(process) == "begun\n"
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (128 + number, "put away\n", "")

@@ -4,20 +4,21 @@ import asyncio
 import json
 import signal
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from tests.cli.command import argv
-from tests.gateway.process import PATIENCE, Running, environment, running
+from tests.gateway.process import PATIENCE, Running, running
+from tests.support.processes import Process, holdfast
+from tests.support.web import async_web_client
 
 WRITERS = 4
 EACH = 60
 
 
 async def write(gateway: Running, name: str, count: int = EACH, start: int = 0) -> None:
-    async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=PATIENCE) as client:
+    async with async_web_client(base_url=gateway.url) as client:
         for number in range(start, start + count):
             kind = "responses" if number % 5 == 4 else ""
             body = {"details": {"n": number}} | ({} if kind else {"type": "note"})
@@ -25,33 +26,34 @@ async def write(gateway: Running, name: str, count: int = EACH, start: int = 0) 
             assert answer.status_code == 201, answer.text
 
 
-async def begun(*arguments: str) -> asyncio.subprocess.Process:
-    pipe = asyncio.subprocess.PIPE
-    return await asyncio.create_subprocess_exec(*argv(*arguments), stdout=pipe, stderr=pipe, env=environment())
+async def next_message(process: Process) -> Any:
+    assert process.stdout is not None
+    return json.loads(await asyncio.to_thread(process.stdout.readline))
 
 
 @pytest.mark.parametrize("session", [["s0"], []], ids=["one", "all"])
 async def test_tail_shows_everything_once_and_in_order(tmp_path: Path, session: list[str]) -> None:
-    with running(tmp_path) as gateway:
+    follow = ["sessions", "tail", *session, "-n", "2000", "--json", "--data", str(tmp_path)]
+    with ExitStack() as stack:
+        gateway = stack.enter_context(running(tmp_path))
         for number in range(WRITERS):
             await write(gateway, f"s{number}", count=1)
-        tail = await begun("sessions", "tail", *session, "-n", "2000", "--json", "--data", str(tmp_path))
-        assert tail.stdout is not None
+        tail = stack.enter_context(holdfast(*follow))
         names = session or [f"s{number}" for number in range(WRITERS)]
         seen = []
         async with asyncio.timeout(PATIENCE):
             if session:
-                seen.append(json.loads(await tail.stdout.readline()))
+                seen.append(await next_message(tail))
             else:
                 await followers(gateway, 1)
             await asyncio.gather(*(write(gateway, name, EACH, start=1) for name in names))
             while len(seen) < len(names) * EACH + len(session):
-                seen.append(json.loads(await tail.stdout.readline()))
+                seen.append(await next_message(tail))
             gateway.process.send_signal(signal.SIGTERM)
-            out, err = await tail.communicate()
+            out, err = await asyncio.to_thread(tail.communicate, PATIENCE)
     assert (tail.returncode, json.loads(out)["code"]) == (2, "store_unavailable")
-    assert b"error: the feed ended: the gateway stops" in err
-    assert b"Traceback" not in err
+    assert "error: the feed ended: the gateway stops" in err
+    assert "Traceback" not in err
     found = defaultdict(list)
     for message in seen:
         found[message["sessionId"]].append(message["seq"])
@@ -63,7 +65,7 @@ async def test_tail_shows_everything_once_and_in_order(tmp_path: Path, session: 
 
 async def followers(gateway: Running, count: int) -> None:
     """Wait until the gateway has so many live feeds."""
-    async with asyncio.timeout(PATIENCE), httpx2.AsyncClient(base_url=gateway.url, trust_env=False) as client:
+    async with asyncio.timeout(PATIENCE), async_web_client(base_url=gateway.url) as client:
         while (await client.get("/health")).json()["websocket"]["totalConnections"] < count:
             await asyncio.sleep(0.02)
 
@@ -89,21 +91,20 @@ async def test_files_that_follow_survive_a_kill_and_double_nothing(tmp_path: Pat
     follow = ["sessions", "export", "--layout", "files", "--follow", "-o", str(root), "--data", str(tmp_path / "data")]
     with running(tmp_path / "data") as gateway:
         await write(gateway, "s0", count=10)
-        first = await begun(*follow)
-        await until_written(root, ["s0"], 10)
-        writing = [asyncio.create_task(write(gateway, name, start=10 if name == "s0" else 0)) for name in names]
-        await until_written(root, names, 3)
-        first.send_signal(signal.SIGKILL)
-        await first.wait()
+        with holdfast(*follow) as first:
+            await until_written(root, ["s0"], 10)
+            writing = [asyncio.create_task(write(gateway, name, start=10 if name == "s0" else 0)) for name in names]
+            await until_written(root, names, 3)
+            first.kill()
         await asyncio.gather(*writing)
-        second = await begun(*follow)
-        await until_written(root, names, EACH)
-        await until_written(root, ["s0"], EACH + 10)
-        await write(gateway, "late", count=7)
-        await until_written(root, ["late"], 7)
-        second.send_signal(signal.SIGINT)
-        _, err = await second.communicate()
-    assert (second.returncode, err) == (130, b"")
+        with holdfast(*follow) as second:
+            await until_written(root, names, EACH)
+            await until_written(root, ["s0"], EACH + 10)
+            await write(gateway, "late", count=7)
+            await until_written(root, ["late"], 7)
+            second.send_signal(signal.SIGINT)
+            _, err = await asyncio.to_thread(second.communicate, PATIENCE)
+    assert (second.returncode, err) == (130, "")
     for name, count in {**dict.fromkeys(names, EACH), "s0": EACH + 10, "late": 7}.items():
         folder = root / "sessions" / name
         found = lines(folder / "actions.jsonl") + lines(folder / "responses.jsonl")
@@ -118,11 +119,11 @@ async def test_a_session_that_is_deleted_does_not_end_the_following(tmp_path: Pa
     with running(tmp_path / "data") as gateway:
         await write(gateway, "gone", count=3)
         follow = ["sessions", "export", "--layout", "files", "--follow", "-o", str(root), "--url", gateway.url]
-        process = await begun(*follow)
-        await until_written(root, ["gone"], 3)
-        async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False) as client:
-            assert (await client.delete("/api/sessions/gone")).status_code == 200
-        await write(gateway, "next", count=3)
-        await until_written(root, ["next"], 3)
-        process.send_signal(signal.SIGINT)
-        assert await process.wait() == 130
+        with holdfast(*follow) as process:
+            await until_written(root, ["gone"], 3)
+            async with async_web_client(base_url=gateway.url) as client:
+                assert (await client.delete("/api/sessions/gone")).status_code == 200
+            await write(gateway, "next", count=3)
+            await until_written(root, ["next"], 3)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 130

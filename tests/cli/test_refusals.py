@@ -9,14 +9,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.cli.command import fill, run, started
+from tests.cli.command import fill, run
 from tests.gateway.process import PATIENCE, running
+from tests.support.processes import holdfast, python
+from tests.support.scripted_server import Answer, endpoint
 
 from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.options import Location
-from holdfast.cli.service import _locked, serving
+from holdfast.cli.service import _patient, serving
 from holdfast.core.problem import problem
-from holdfast.store.lock import StoreLock, lock_path
+from holdfast.core.store_file import StoreLock, lock_path
 
 
 def test_a_store_that_another_command_holds_is_refused(tmp_path: Path) -> None:
@@ -36,7 +38,7 @@ async def test_who_has_only_just_taken_the_store_is_waited_for(tmp_path: Path) -
     path = tmp_path / "holdfast.db"
     with ExitStack() as stack:
         with StoreLock(lock_path(path)):
-            waiting = asyncio.create_task(_locked(stack, path))
+            waiting = asyncio.create_task(_patient(lambda: stack.enter_context(StoreLock(lock_path(path)))))
             await asyncio.sleep(0)
             assert not waiting.done()
         async with asyncio.timeout(PATIENCE):
@@ -115,7 +117,7 @@ def test_a_signal_ends_a_command_and_leaves_nothing(
 ) -> None:
     fill(tmp_path / "data")
     monkeypatch.setenv("TMPDIR", str(scratch))
-    with started("sessions", "tail", "one", "--data", str(tmp_path / "data")) as process:
+    with holdfast("sessions", "tail", "one", "--data", str(tmp_path / "data")) as process:
         assert process.stdout is not None
         assert "note" in process.stdout.readline()
         assert list(scratch.iterdir())
@@ -130,7 +132,7 @@ def test_temporary_files_may_lie_deeper_than_a_socket_can(tmp_path: Path, monkey
     deep = tmp_path / ("deep" * 30)
     deep.mkdir()
     monkeypatch.setenv("TMPDIR", str(deep))
-    with started("sessions", "ls", "--data", str(tmp_path / "data")) as process:
+    with holdfast("sessions", "ls", "--data", str(tmp_path / "data")) as process:
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err, "one" in out) == (0, "", True)
 
@@ -140,7 +142,7 @@ def test_temporary_files_may_lie_deeper_than_a_socket_can(tmp_path: Path, monkey
 )
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, command: list[str]) -> None:
     fill(tmp_path, sessions=("one",), events=2000)
-    with started("sessions", *command, "--data", str(tmp_path)) as process:
+    with python("-m", "holdfast", "sessions", *command, "--data", str(tmp_path)) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
@@ -150,14 +152,8 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, command: list[st
 
 @pytest.mark.parametrize("body", [b'{"message": "no upstream"}', b"[]", b"<html>", b'{"status": "bad", "code": 7}'])
 async def test_what_stands_before_a_gateway_refuses_in_its_own_words(body: bytes) -> None:
-    async def answer_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 502 Bad\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        writer.close()
-
-    async with await asyncio.start_server(answer_all, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with serving(Location(Path("none"), None, url, None)) as service:
+    with endpoint(Answer(body, status=502)) as server:
+        async with serving(Location(Path("none"), None, server.origin, None)) as service:
             with pytest.raises(GatewayRefusal, match="HTTP 502") as refused:
                 await service.call("GET", "/api/status")
     assert (refused.value.is_missing, problem(refused.value)["status"], problem(refused.value)["code"]) == (

@@ -2,18 +2,17 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.command import answer, fill, run
-from tests.gateway.process import environment, running
+from tests.gateway.process import running
+from tests.support.processes import ended
 
 VOLATILE = {"createdAt", "deletedAt", "timestamp", "updatedAt", "eventId", "headHash", "cursor", "pid", "uptime"}
 VOLATILE |= {"address", "agents", "bytes", "dataFolder", "figures", "gateway", "logFile", "path", "sizeBytes", "store"}
-VOLATILE |= {"walSizeBytes"}
+VOLATILE |= {"dashboard", "walSizeBytes"}
 
 COMMANDS = [
     ["sessions", "ls"],
@@ -64,23 +63,12 @@ def test_the_answers_are_the_same(tmp_path: Path) -> None:
     assert [code for code, _ in direct[len(COMMANDS) :]] == [1, 1, 2]
 
 
-WITHOUT_SQLITE = """
-import sys, apsw
-class Connection:
-    def __init__(self, *args, **kwargs):
-        raise SystemExit("the store's file was opened")
-apsw.Connection = Connection
-from holdfast.cli import main
-main(sys.argv[1:])
-"""
-
-
 @pytest.mark.parametrize("command", [["sessions", "ls"], ["sessions", "tag", "one", "x"], ["sessions", "verify"]])
 def test_beside_a_gateway_the_file_is_never_opened(tmp_path: Path, command: list[str]) -> None:
     fill(tmp_path)
-    blind = [sys.executable, "-c", WITHOUT_SQLITE, *command, "--data", str(tmp_path)]
-    alone = subprocess.run(blind, capture_output=True, text=True, check=False, env=environment())
+    words = [*command, "--data", str(tmp_path)]
+    alone = ended(*words, module="tests.cli.without_sqlite")
     assert (alone.returncode, "the store's file was opened" in alone.stderr) == (1, True)
     with running(tmp_path):
-        beside = subprocess.run(blind, capture_output=True, text=True, check=False, env=environment())
+        beside = ended(*words, module="tests.cli.without_sqlite")
     assert (beside.returncode, beside.stderr) == (0, "")

@@ -11,7 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.gateway.process import PATIENCE, command, environment, running
+from tests.gateway.process import PATIENCE, running
+from tests.support.processes import ended, first_line, holdfast, python
+from tests.support.web import LOCAL, async_web_client
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -19,17 +21,10 @@ from holdfast.store import open_store
 
 
 def refused(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    ended = subprocess.run(
-        command(*arguments),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        env=environment() | variables,
-    )
-    assert ended.returncode == 2, ended.stderr
-    assert "Traceback" not in ended.stderr
-    return ended
+    tried = ended("serve", *arguments, variables=variables)
+    assert tried.returncode == 2, tried.stderr
+    assert "Traceback" not in tried.stderr
+    return tried
 
 
 async def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
@@ -39,7 +34,7 @@ async def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: P
     with running(tmp_path) as gateway:
 
         async def write(writer: int) -> None:
-            async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False) as client:
+            async with async_web_client(base_url=gateway.url) as client:
                 with contextlib.suppress(httpx2.TransportError):
                     for number in range(100_000):
                         key = f"{writer}-{number}"
@@ -52,7 +47,7 @@ async def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: P
                             enough.set()
 
         writers = [asyncio.create_task(write(number)) for number in range(32)]
-        async with asyncio.timeout(PATIENCE), connect(gateway.live, proxy=None) as live:
+        async with asyncio.timeout(PATIENCE), connect(gateway.live, proxy=None, open_timeout=PATIENCE) as live:
             await live.recv()
             await enough.wait()
             gateway.process.send_signal(signal.SIGTERM)
@@ -73,11 +68,12 @@ async def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: P
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_success(tmp_path: Path, number: signal.Signals) -> None:
-    with running(tmp_path) as gateway:
-        assert httpx2.get(f"{gateway.url}/readyz", trust_env=False).status_code == 200
-        gateway.process.send_signal(number)
-        _, err = gateway.process.communicate(timeout=PATIENCE)
-    assert (gateway.process.returncode, err) == (0, "")
+    with python("-m", "holdfast", "serve", "--json", "--port", "0", "--data", str(tmp_path)) as process:
+        url = json.loads(first_line(process))["url"]
+        assert httpx2.get(f"{url}/readyz", **LOCAL).status_code == 200
+        process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, "")
 
 
 async def rpc(client: httpx2.AsyncClient, url: str, method: str, params: dict[str, Any]) -> httpx2.Response:
@@ -103,7 +99,7 @@ async def task_at_work(client: httpx2.AsyncClient, url: str) -> str:
 
 
 async def test_the_agent_answers_and_remembers_over_a_restart(tmp_path: Path) -> None:
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with async_web_client() as client:
         with running(tmp_path) as gateway:
             card = (await client.get(f"{gateway.url}/.well-known/agent-card.json")).json()
             assert card["supportedInterfaces"][0]["url"] == f"{gateway.url}/a2a"
@@ -116,7 +112,7 @@ async def test_the_agent_answers_and_remembers_over_a_restart(tmp_path: Path) ->
 async def test_a_turn_under_way_does_not_hold_up_the_stop(tmp_path: Path) -> None:
     """It is left to be begun again: whoever waited is told so, and finds it in the same task after the restart."""
     text = "Think for 60 seconds."
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+    async with async_web_client() as client:
         with running(tmp_path) as gateway:
             thinking = asyncio.create_task(say(client, gateway.url, text, "m1"))
             task_id = await task_at_work(client, gateway.url)
@@ -136,10 +132,10 @@ def test_a_second_gateway_is_told_who_holds_the_folder(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
         holder = json.loads((tmp_path / "holdfast.lock").read_text())
         assert (holder["pid"], holder["url"]) == (gateway.process.pid, gateway.url)
-        ended = refused("--port", "0", "--data", str(tmp_path), "--json")
-        assert f"error: the server at {gateway.url} (pid {gateway.process.pid}) holds" in ended.stderr
-        assert "hint: " in ended.stderr
-        problem = json.loads(ended.stdout)
+        second = refused("--port", "0", "--data", str(tmp_path), "--json")
+        assert f"error: the server at {gateway.url} (pid {gateway.process.pid}) holds" in second.stderr
+        assert "hint: " in second.stderr
+        problem = json.loads(second.stdout)
         assert (problem["code"], problem["url"]) == ("store_in_use", gateway.url)
         other = refused(
             "--port", "0", "--data", str(tmp_path / "other"), "--store", f"sqlite:///{tmp_path}/holdfast.db"
@@ -157,33 +153,28 @@ def test_a_second_gateway_is_told_who_holds_the_folder(tmp_path: Path) -> None:
 def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        ended = refused("--data", str(tmp_path), HOLDFAST_PORT=port)
-    assert f"error: cannot listen on 127.0.0.1 port {port}: " in ended.stderr
-    assert "hint: " in ended.stderr
+        tried = refused("--data", str(tmp_path), HOLDFAST_PORT=port)
+    assert f"error: cannot listen on 127.0.0.1 port {port}: " in tried.stderr
+    assert "hint: " in tried.stderr
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_others_can_reach_is_refused(tmp_path: Path, host: str) -> None:
-    ended = refused("--host", host, "--port", "0", "--data", str(tmp_path), "--json")
-    assert json.loads(ended.stdout)["code"] == "public_bind"
+    tried = refused("--host", host, "--port", "0", "--data", str(tmp_path), "--json")
+    assert json.loads(tried.stdout)["code"] == "public_bind"
 
 
 def test_a_store_that_is_none_is_refused(tmp_path: Path) -> None:
-    ended = refused("--port", "0", "--data", str(tmp_path), HOLDFAST_STORE="mysql://x")
-    assert "is not a store's URL" in ended.stderr
+    tried = refused("--port", "0", "--data", str(tmp_path), HOLDFAST_STORE="mysql://x")
+    assert "is not a store's URL" in tried.stderr
 
 
 def test_it_says_what_runs_where(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        command("--port", "0", "--data", str(tmp_path)), stderr=subprocess.PIPE, text=True, env=environment()
-    ) as process:
-        try:
-            assert process.stderr is not None
-            said = [process.stderr.readline() for _ in range(4)]
-            process.terminate()
-            assert process.wait(PATIENCE) == 0
-        finally:
-            process.kill()
+    with holdfast("serve", "--port", "0", "--data", str(tmp_path)) as process:
+        assert process.stderr is not None
+        said = [process.stderr.readline() for _ in range(4)]
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
     assert "url    http://127.0.0.1:" in said[0]
     assert f"sqlite:///{tmp_path}/holdfast.db (sqlite 3." in said[1]
     assert "simulator" in said[2]
@@ -217,10 +208,10 @@ def test_a_start_that_fails_on_its_port_or_its_store_leaves_no_folder_behind(tmp
 
 def test_a_start_that_fails_removes_nothing_that_was_there(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
-        httpx2.post(f"{gateway.url}/api/actions/s", json={"type": "note"}, trust_env=False)
+        httpx2.post(f"{gateway.url}/api/actions/s", json={"type": "note"}, **LOCAL)
         assert gateway.stop() == (0, "")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     refused("--port", "0", "--data", str(tmp_path), "--token-file", "/dev/null")
     assert {path for path in before if not path.exists()} == set()
     with running(tmp_path) as gateway:
-        assert httpx2.get(f"{gateway.url}/api/sessions/s", trust_env=False).json()["metadata"]["headSeq"] == 1
+        assert httpx2.get(f"{gateway.url}/api/sessions/s", **LOCAL).json()["metadata"]["headSeq"] == 1

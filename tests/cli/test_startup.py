@@ -2,10 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.gateway.process import running
 
-HEAVY = ("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2", "websockets")
+HEAVY = (
+    *("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2", "websockets"),
+    *("prompt_toolkit", "markdown_it", "holdfast.runtime"),
+)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +18,7 @@ HEAVY = ("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg
     [
         ["--help"],
         ["--version"],
+        ["chat", "--help"],
         ["serve", "--help"],
         ["sessions", "--help"],
         ["sessions", "verify", "--help"],
@@ -32,3 +38,15 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert ended.stdout
     assert ended.stderr.strip() == "[]"
+
+
+def test_beside_a_gateway_a_command_imports_neither_store_nor_server(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from holdfast.cli import main\n"
+        f"main(['sessions', 'ls', '--data', {str(tmp_path)!r}], standalone_mode=False)\n"
+        "print([name for name in ('holdfast.store', 'apsw', 'fastapi', 'uvicorn') if name in sys.modules])\n"
+    )
+    with running(tmp_path):
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert (ended.stdout, ended.stderr) == ("[]\n", "no sessions\n")

@@ -10,6 +10,7 @@ from tests.cli.command import answer, fill, run
 from tests.gateway.process import running
 from tests.gateway.test_transfer import damage
 from tests.store.test_migrations import make_first_store
+from tests.support.clocks import DAY, MovedClock
 
 from holdfast.store import NewEvent, open_store
 
@@ -94,25 +95,14 @@ def test_status_says_who_holds_the_store(tmp_path: Path) -> None:
     assert answer("db", "migrate", data=tmp_path) == {"schema": alone["schema"]}
 
 
-class OldClock:
-    """A clock that is so many days behind."""
-
-    def __init__(self, days: int) -> None:
-        self._ms = days * 86_400_000
-
-    def now(self) -> int:
-        from holdfast.core import SystemClock
-
-        return SystemClock().now() - self._ms
-
-
 @pytest.fixture
 def aged(tmp_path: Path) -> Path:
     """Sessions that changed 50, 40, 20 and 0 days ago."""
 
     async def write() -> None:
         for days in (50, 40, 20, 0):
-            async with await open_store(f"sqlite:///{tmp_path}/holdfast.db", clock=OldClock(days)) as store:
+            clock = MovedClock(-days * DAY)
+            async with await open_store(f"sqlite:///{tmp_path}/holdfast.db", clock=clock) as store:
                 await store.append(f"d{days}", [NewEvent("note", {"text": "x" * 1_000})])
 
     asyncio.run(write())
@@ -169,6 +159,25 @@ def test_sessions_are_deleted_by_name(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert [each["sessionId"] for each in found["deleted"]] == ["two"]
     assert [each["code"] for each in found["failed"]] == ["legal_hold"]
+
+
+def test_what_was_deleted_is_undeleted(tmp_path: Path) -> None:
+    fill(tmp_path)
+    refused = run("sessions", "undelete", "one", data=tmp_path)
+    assert (refused.exit_code, "error: session 'one' was not deleted" in refused.stderr) == (2, True)
+    run("sessions", "rm", "one", "--yes", data=tmp_path)
+    done = run("sessions", "undelete", "one", data=tmp_path)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("one: ")
+    run("sessions", "rm", "one", "--yes", data=tmp_path)
+    found = answer("sessions", "undelete", "one", data=tmp_path)
+    assert (found["sessionId"], found["keysTaken"], found["notRestored"]) == ("one", [], [])
+    verified = run("sessions", "verify", "one", data=tmp_path)
+    assert (verified.exit_code, found["headHash"][:8] in verified.stdout) == (0, True)
+    run("sessions", "rm", "one", "--yes", data=tmp_path)
+    run("sessions", "purge", "one", "--yes", data=tmp_path)
+    gone = run("sessions", "undelete", "one", data=tmp_path)
+    assert (gone.exit_code, "hint: only a backup from before has it" in gone.stderr) == (2, True)
 
 
 def test_what_was_deleted_is_purged_when_it_is_meant(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import termios
 from pathlib import Path
 
 import pytest
-from tests.cli.command import answer, argv, fill, run
-from tests.gateway.process import PATIENCE, environment
+from tests.cli.command import answer, fill, run
+from tests.gateway.process import PATIENCE
+from tests.support.processes import holdfast, python
 
 from holdfast.store import NewEvent, open_store
 from holdfast.terminal.text import width_of
@@ -27,35 +27,33 @@ def on_terminal(*arguments: str, columns: int = 100, **variables: str) -> tuple[
     """The exit code, and all that the command wrote to a terminal of this width."""
     own, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    settings = {name: value for name, value in environment().items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
-    process = subprocess.Popen(
-        argv(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=settings | {"TERM": "xterm"} | variables
-    )
-    os.close(theirs)
     seen = b""
-    try:
-        while data := os.read(own, 65536):
-            seen += data
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(own)
-    return process.wait(PATIENCE), seen.decode().replace("\r\n", "\n")
+    with holdfast(*arguments, terminal=theirs, variables={"TERM": "xterm"} | variables) as process:
+        os.close(theirs)
+        try:
+            while data := os.read(own, 65536):
+                seen += data
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            os.close(own)
+        return process.wait(PATIENCE), seen.decode().replace("\r\n", "\n")
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A store whose content would like to take over the terminal."""
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose content would like to take over the terminal, to be looked at only."""
+    folder = tmp_path_factory.mktemp("data")
 
     async def write() -> None:
-        async with await open_store(f"sqlite:///{tmp_path}/holdfast.db") as store:
+        async with await open_store(f"sqlite:///{folder}/holdfast.db") as store:
             await store.sessions.create(LONG_ID, user_id="日本語" * 20, tags=[HOSTILE, "x" * 100])
             await store.append(LONG_ID, [NewEvent(HOSTILE, {HOSTILE: HOSTILE, "word": "findme"})])
             await store.append(LONG_ID, [NewEvent("wide", {"text": "日本語" * 200 + "x" * 5_000})])
             await store.state.patch(LONG_ID, {"phase": HOSTILE})
 
     asyncio.run(write())
-    return tmp_path
+    return folder
 
 
 COMMANDS = [["ls"], ["show", LONG_ID], ["tail", LONG_ID, "--no-follow"], ["search", "findme"], ["verify"]]
@@ -121,16 +119,9 @@ def test_a_question_can_be_answered_with_no(tmp_path: Path) -> None:
     fill(tmp_path)
     own, theirs = pty.openpty()
     os.write(own, b"n\n")
-    process = subprocess.run(
-        argv("sessions", "rm", "one", "--data", str(tmp_path)),
-        stdin=theirs,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-        env=environment(),
-    )
+    with python("-m", "holdfast", "sessions", "rm", "one", "--data", str(tmp_path), stdin=theirs) as process:
+        _, err = process.communicate(timeout=PATIENCE)
     os.close(own)
     os.close(theirs)
-    assert (process.returncode, "Delete 1 session?" in process.stderr) == (1, True)
+    assert (process.returncode, "Delete 1 session?" in err) == (1, True)
     assert len(answer("sessions", "ls", data=tmp_path)["sessions"]) == 2

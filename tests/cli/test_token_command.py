@@ -13,6 +13,7 @@ from tests.cli.command import answer, fill, run
 from tests.cli.test_terminal import HOSTILE, STYLES, on_terminal
 from tests.gateway.holders import bearer
 from tests.gateway.process import Running, running
+from tests.support.web import LOCAL
 
 from holdfast.cli import main
 from holdfast.cli.errors import GatewayRefusal
@@ -30,7 +31,7 @@ def run_with(token: str, *arguments: str) -> Result:
 
 
 def status(gateway: Running, token: str | None) -> int:
-    return httpx2.get(f"{gateway.url}/api/sessions", headers=bearer(token), trust_env=False).status_code
+    return httpx2.get(f"{gateway.url}/api/sessions", headers=bearer(token), **LOCAL).status_code
 
 
 def test_made_listed_and_revoked_with_nobody_there(tmp_path: Path) -> None:

@@ -6,10 +6,13 @@ from holdfast import __version__
 from holdfast.cli.groups import VerbGroup
 
 VERBS = {
+    "chat": "Talk to an agent in this folder, or to a gateway's; it remembers.",
     "prove": "Start, talk to, kill and restart an agent runtime; say whether it remembers.",
     "serve": "Run the gateway: sessions over REST, WebSocket and A2A.",
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
+    "guard": "Keep what coding agents write to their folders, as it comes.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",
+    "doctor": "Examine a store: what is wrong with it, and what mends that.",
     "token": "Say who may ask a gateway: create, list, revoke tokens.",
     "sim": "Serve the model simulator.",
     "completion": "Print the line that gives your shell completion.",

@@ -13,14 +13,15 @@ from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.protocols import live_protocol
 from holdfast.gateway.gateway import Gateway
+from holdfast.http.web_server import WebServer
 from holdfast.store import Store
 
 LONGEST_FOLDER = 75
 """A Unix socket's whole path may have 103 bytes everywhere; our folder's and the socket's names come on top."""
 
 
-class _Quiet(uvicorn.Server):
-    """uvicorn without its hands on the signals: they are the command's."""
+class _Quiet(WebServer):
+    """A web server without its hands on the signals: they are the command's."""
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]
@@ -60,5 +61,5 @@ async def serving_on(store: Store, socket: Path, data: Path | None) -> AsyncIter
         yield
     finally:
         await gateway.stop_feeds(1)
-        server.should_exit = True
+        server.stop()
         await task

@@ -1,6 +1,8 @@
 """A gateway's sessions, as the source and the destination of plain files."""
 
+import asyncio
 import json
+import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -10,11 +12,12 @@ from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.service import GatewayClient, at
 from holdfast.core import Event, NewEvent, Session, State, types
 from holdfast.core.clock import from_iso, to_iso
-from holdfast.store.portable import decode_event
+from holdfast.store.portable import SealedLog, SessionHeader, decode_event, write_logs
 from holdfast.store.transfer import (
     MissingDocuments,
     OnProgress,
     SessionDocuments,
+    each_head,
     export_folder,
     export_folders,
     import_key,
@@ -22,27 +25,27 @@ from holdfast.store.transfer import (
 
 CHUNK = 256 * 1024
 PAGE = 500
+FEW = 20
+PACK_BYTES = 4 * 1024 * 1024
+"""What one request brings of new sessions."""
 ZIP = "application/zip"
-LINES = "application/x-ndjson"
+JSON = "application/json"
 CREATED = 201
 
 
 class GatewaySessions:
     """The sessions that a service has."""
 
+    pack_bytes = PACK_BYTES
+
     def __init__(self, service: GatewayClient) -> None:
         self._service = service
 
     async def session_ids(self) -> AsyncGenerator[str]:
         """All sessions, newest first."""
-        cursor = None
-        while True:
-            page = await self._service.call("GET", "/api/sessions", limit=PAGE, cursor=cursor)
-            for session in page["sessions"]:
-                yield session["sessionId"]
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+        async with aclosing(self._rows()) as rows:
+            async for row in rows:
+                yield row["sessionId"]
 
     async def session(self, session_id: str) -> tuple[Session, State]:
         """A session's row and its state."""
@@ -65,6 +68,13 @@ class GatewaySessions:
             return None
         return int(found["session"]["headSeq"])
 
+    async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """Where the logs of those of these sessions end that are there: of a few each is asked for, else all listed."""
+        if len(session_ids) <= FEW:
+            return await each_head(self.head, session_ids)
+        wanted = set(session_ids)
+        return {row["sessionId"]: row["headSeq"] async for row in self._rows() if row["sessionId"] in wanted}
+
     async def add(self, archive: IO[bytes]) -> None:
         """Import the archive of a session."""
 
@@ -74,6 +84,13 @@ class GatewaySessions:
 
         async with self._service.stream("POST", "/api/import", content=chunks(), media=ZIP) as answer:
             await answer.aread()
+
+    async def add_logs(self, logs: Sequence[tuple[SessionHeader, SealedLog]]) -> None:
+        """Import an archive of these logs."""
+        with tempfile.TemporaryFile() as file:
+            await asyncio.to_thread(write_logs, logs, file)
+            file.seek(0)
+            await self.add(file)
 
     async def append(self, session_id: str, events: Sequence[NewEvent]) -> int:
         """Append events in their order, actions together, a response by itself; how many are new."""
@@ -138,31 +155,42 @@ class GatewaySessions:
                     reached[session_id], events = done.seq, events + done.events
                     yield events
 
+    async def _rows(self) -> AsyncGenerator[dict[str, Any]]:
+        """The rows of all sessions, newest first."""
+        cursor = None
+        while True:
+            page = await self._service.call("GET", "/api/sessions", limit=PAGE, cursor=cursor)
+            for row in page["sessions"]:
+                yield row
+            cursor = page["cursor"]
+            if cursor is None:
+                return
+
     async def _append_actions(self, session_id: str, actions: Sequence[NewEvent]) -> int:
         if not actions:
             return 0
-        lines = b"\n".join(map(_line, actions))
+        batch = b"[" + b",".join(map(_action, actions)) + b"]"
         path = at("/api/actions/{}/batch", session_id)
-        async with self._service.stream("POST", path, content=lines, media=LINES) as answer:
+        async with self._service.stream("POST", path, content=batch, media=JSON) as answer:
             return len(actions) - int(json.loads(await answer.aread())["replayed"])
 
     async def _append_response(self, session_id: str, response: NewEvent) -> int:
         path = at("/api/actions/{}/responses", session_id)
-        async with self._service.stream("POST", path, content=_line(response)) as answer:
+        async with self._service.stream("POST", path, content=_action(response)) as answer:
             await answer.aread()
             return int(answer.status_code == CREATED)
 
 
-def _line(event: NewEvent) -> bytes:
-    """An event as the action routes take it, its details as they were."""
+def _action(event: NewEvent) -> bytes:
+    """An event as the action routes take it, its details as they were, line ends within them too."""
     members = {"eventId": event.event_id, "idempotencyKey": event.idempotency_key}
     if event.type != types.RESPONSE:
-        members["type"] = event.type
+        members["type"], members["parentId"] = event.type, event.parent_id
     if event.created_at is not None:
         members["timestamp"] = to_iso(event.created_at)
     named = json.dumps({name: value for name, value in members.items() if value is not None}).encode()
     details = event.payload if isinstance(event.payload, bytes) else json.dumps(event.payload).encode()
-    return named[:-1] + b', "details": ' + details.replace(b"\r", b" ").replace(b"\n", b" ") + b"}"
+    return named[:-1] + b', "details": ' + details + b"}"
 
 
 def _session(found: dict[str, Any]) -> Session:

@@ -3,6 +3,7 @@
 The sessions are a running gateway's, or those of a store that no gateway holds.
 """
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,16 @@ from holdfast.gateway.folder import sqlite_url
 MOST = 2**53
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class FiniteRange(click.FloatRange):
+    """A number of a range, which is neither infinite nor no number at all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number to count with.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True, slots=True)

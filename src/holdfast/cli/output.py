@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 import click
@@ -17,6 +18,8 @@ from holdfast.terminal.text import cut, escaped_json, one_line, width_of
 
 UNITS = ("B", "KB", "MB", "GB", "TB")
 AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
+LINE = "line-"
+"""How the ids of events begin that were lines of another program."""
 MOST_SHOWN = 2_000
 """Characters of an event's details."""
 
@@ -29,6 +32,11 @@ def as_json(value: Any) -> None:
 def number(count: int, noun: str) -> str:
     """How many of a thing there are: `1 session`, `2 sessions`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def refusal(file: str, reason: str) -> str:
+    """Why a file was refused, with its name, once."""
+    return one_line(reason if not file or PurePath(file).name in reason else f"{file}: {reason}")
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> None:
@@ -55,11 +63,21 @@ def event_line(event: dict[str, Any], session_id: str | None = None) -> str:
     when = event["timestamp"].replace("T", " ").removesuffix("Z")
     kind = one_line(event["type"].removeprefix(types.PREFIX))
     place = f"{one_line(session_id)}  {event['seq']}" if session_id else f"{event['seq']:>5}"
-    says = one_line("(erased)" if event.get("erased") else compact(event.get("details"), MOST_SHOWN))
+    says = one_line("(erased)" if event.get("erased") else compact(_said(event), MOST_SHOWN))
     if sys.stdout.isatty():
         kind = cut(kind, width() - width_of(f"{when}  {place}  "))
         says = cut(says, width() - width_of(f"{when}  {place}  {kind}  "))
     return f"{styled(when, 'dim')}  {place}  {styled(kind, 'bold')}  {says}".rstrip()
+
+
+def _said(event: dict[str, Any]) -> Any:
+    """What an event says: its details, or the words of a line of another program that has some."""
+    details = event.get("details")
+    if not str(event.get("eventId")).startswith(LINE):
+        return details
+    from holdfast.transcripts.words import words_of
+
+    return words_of(details) or details
 
 
 def heading(text: str) -> None:

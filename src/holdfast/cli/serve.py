@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.errors import says_errors
-from holdfast.cli.options import SIZE
+from holdfast.cli.options import SIZE, FiniteRange
 from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
 
@@ -28,6 +28,24 @@ RARELY = 10_000
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
+    "--dashboard-port",
+    type=click.IntRange(0, 65535),
+    envvar="HOLDFAST_DASHBOARD_PORT",
+    help="A second port for all that the first serves, for the dashboard; 0 takes a free one.  [default: none]",
+)
+@click.option(
+    "--prices",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="HOLDFAST_PRICES",
+    help="A TOML file that says what models cost, for the overview; it is read again when it changes.",
+)
+@click.option(
+    "--proofs",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="HOLDFAST_PROOFS",
+    help="A folder with the evidence of proofs, like .artifacts, that operators may see in the dashboard.",
+)
+@click.option(
     "--data",
     default=Path("holdfast-data"),
     show_default="./holdfast-data",
@@ -37,6 +55,12 @@ RARELY = 10_000
 )
 @click.option(
     "--store", metavar="URL", envvar="HOLDFAST_STORE", help="Store to use.  [default: holdfast.db in the data folder]"
+)
+@click.option(
+    "--legacy",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="HOLDFAST_LEGACY",
+    help="Folder with agents/<agent>/sessions of an older version, imported at the start.  [default: the data folder]",
 )
 @click.option(
     "--model-url",
@@ -116,6 +140,21 @@ RARELY = 10_000
     help="The beginning of the URLs of other agents that ours may ask; can be given several times.",
 )
 @click.option(
+    "--agent-tools",
+    multiple=True,
+    type=click.Choice(["bash"]),
+    envvar="HOLDFAST_AGENT_TOOLS",
+    help="A tool that the agent does not have otherwise: callers can then have commands run as this user.",
+)
+@click.option(
+    "--agent-storage",
+    default="store",
+    show_default=True,
+    type=click.Choice(["store", "file"]),
+    envvar="HOLDFAST_AGENT_STORAGE",
+    help="Where the agent keeps its conversations: in the store, or also as files in the data folder.",
+)
+@click.option(
     "--compact-at",
     type=click.IntRange(500),
     metavar="TOKENS",
@@ -149,7 +188,7 @@ RARELY = 10_000
 @click.option(
     "--rate-limit",
     metavar="NUMBER",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     envvar="HOLDFAST_RATE_LIMIT",
     help="Requests a second of one caller; 0 for any number.  [default: 500 with tokens, 0 without]",
 )
@@ -178,6 +217,7 @@ def serve(as_json: bool, **given: Any) -> None:
       POST /a2a                the agent, over A2A
       POST /api/chat/KEY       the agent, without A2A
       GET  /docs               everything else, to read
+      GET  /                   the dashboard, in a browser
     """
     if as_json and given["log_stdout"]:
         raise click.UsageError("--json and --log-stdout both want stdout: choose one")
@@ -199,7 +239,7 @@ def serve(as_json: bool, **given: Any) -> None:
 
 def _options(given: dict[str, Any]) -> "Options":
     """What was given on the command line and in the environment, each area's own."""
-    from holdfast.gateway.access.admission import Admission, Asking
+    from holdfast.gateway.access.admission import Admission, TokenPolicy
     from holdfast.gateway.agent import DEFAULT_MODELS, Model
     from holdfast.gateway.connections.limits import ConnectionLimits
     from holdfast.gateway.serve import Options
@@ -210,7 +250,7 @@ def _options(given: dict[str, Any]) -> "Options":
         given["data"],
         given["store"],
         Model(given["model_url"], given["model"] or DEFAULT_MODELS[given["model_api"]], given["model_api"]),
-        admission=Admission(Asking(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
+        admission=Admission(TokenPolicy(given["auth"]), given["token_file"], given["hosts"], given["origins"]),
         limits=ConnectionLimits(
             max_state=given["max_state"],
             max_connections=given["max_connections"],
@@ -223,8 +263,14 @@ def _options(given: dict[str, Any]) -> "Options":
         card=given["a2a_card"],
         push_hosts=given["push_hosts"],
         peers=given["peers"],
+        agent_tools=given["agent_tools"],
         compact_at=given["compact_at"],
+        agent_storage=given["agent_storage"],
+        legacy=given["legacy"],
         drain_seconds=given["drain"],
+        prices=given["prices"],
+        proofs=given["proofs"],
+        dashboard_port=given["dashboard_port"],
     )
 
 
@@ -239,6 +285,7 @@ def _json(started: "StartReport") -> None:
                 "model": started.model,
                 "pid": started.pid,
                 "asksForToken": started.asks_for_token,
+                "dashboard": started.dashboard,
             }
         )
     )
@@ -247,6 +294,7 @@ def _json(started: "StartReport") -> None:
 def _words(started: "StartReport") -> None:
     for name, text in (
         ("url", started.url),
+        *((("page", started.dashboard),) if started.dashboard != started.url else ()),
         ("store", f"{started.store} ({started.engine})"),
         ("model", started.model),
         ("auth", "asks for a token" if started.asks_for_token else "open to everybody on this machine"),

@@ -2,7 +2,8 @@
 
 If a gateway holds the data folder, or its URL is named, it is asked. If none does, the command serves itself: the
 same API over the same store, on a socket that nobody else can reach, for as long as the command runs. So a command is
-written once, and does the same either way.
+written once, and does the same either way. Only an import of transcripts, which brings very much, then takes the store
+itself, by a protocol that both ways have.
 """
 
 import asyncio
@@ -12,9 +13,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from holdfast.cli.errors import GatewayRefusal
@@ -22,11 +23,12 @@ from holdfast.cli.options import Location
 from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, NotFound, StoreInUse, StoreUnavailable
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
+from holdfast.core.store_file import Claim, StoreLock, holder_of, lock_path, sqlite_path, unheld
 
 if TYPE_CHECKING:
     import httpx2
 
-    from holdfast.store.lock import Claim, StoreLock
+    from holdfast.store import Store
 
 QUICK_SECONDS = 30.0
 CLOSE_SECONDS = 0.5
@@ -37,16 +39,24 @@ AGAIN_SECONDS = 0.5
 REFUSED = 4000
 """Plus the status of an error: how the gateway closes a feed that cannot go on."""
 TENANT = "Holdfast-Tenant"
+LONG_PAUSE_SECONDS = 5.0
+"""For how long a command in haste must have nothing to write before its store does its chores."""
 PATIENCE_SECONDS = 3.0
 """How long to wait for whoever holds the store to say who it is."""
+
+Taken = TypeVar("Taken")
 
 
 class GatewayClient:
     """A client of the API; every error is a HoldfastError."""
 
-    def __init__(self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None) -> None:
+    def __init__(
+        self, http: "httpx2.AsyncClient", name: str, socket: Path | None = None, store: "Store | None" = None
+    ) -> None:
         self._http = http
         self._socket = socket
+        self.store = store
+        """The store itself if this process has it: for what is too much to be sent, such as an import."""
         self._headers = {name: http.headers[name] for name in ("Authorization", TENANT) if name in http.headers}
         self.name = name
         self.gateway = None if socket else name
@@ -155,18 +165,20 @@ class GatewayClient:
 
 
 @contextlib.asynccontextmanager
-async def serving(where: Location, *, writes: bool = False, creates: bool = False) -> AsyncIterator[GatewayClient]:
-    """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store."""
+async def serving(
+    where: Location, *, writes: bool = False, creates: bool = False, in_haste: bool = False
+) -> AsyncIterator[GatewayClient]:
+    """The service that has the sessions; `writes` if the command changes anything, `creates` if it makes a store.
+
+    `in_haste` leaves the chores of a store to whoever has it next: a command that brings much needs the processor.
+    """
     if where.url is not None:
         async with _client(where.url, where.url, tenant=where.tenant, token=_own_token()) as service:
             yield service
         return
-    from holdfast.store import sqlite_path
-    from holdfast.store.lock import holder_of
-
     path = sqlite_path(where.store_url)
     if path is None:
-        async with _own(where, None, writes=writes) as service:
+        async with _own(where, None, writes=writes, in_haste=in_haste) as service:
             yield service
         return
     if not path.exists() and not creates:
@@ -175,13 +187,13 @@ async def serving(where: Location, *, writes: bool = False, creates: bool = Fals
         )
     try:
         with contextlib.ExitStack() as stack:
-            lock = await _locked(stack, path)
-            claim = lock.claim()
-            if not writes:
-                stack.close()
-            else:
+            if writes:
+                lock = await _patient(lambda: stack.enter_context(StoreLock(lock_path(path))))
                 lock.say({"pid": os.getpid(), "command": True})
-            async with _own(where, claim, writes=writes) as service:
+                claim = lock.claim()
+            else:
+                claim = await _patient(lambda: unheld(lock_path(path)))
+            async with _own(where, claim, writes=writes, in_haste=in_haste) as service:
                 yield service
     except StoreInUse as held:
         url = held.details.get("url")
@@ -192,15 +204,12 @@ async def serving(where: Location, *, writes: bool = False, creates: bool = Fals
             yield service
 
 
-async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
-    """The store's lock. Who has only just taken it, a gateway or another command, gets time to say who it is."""
-    from holdfast.store.lock import StoreLock, lock_path
-
-    lock = StoreLock(lock_path(path))
+async def _patient(take: Callable[[], Taken]) -> Taken:
+    """The store's lock, or a look at it. Who has only just taken it gets time to say who it is."""
     last = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return stack.enter_context(lock)
+            return take()
         except StoreInUse as held:
             if "pid" in held.details or time.monotonic() > last:
                 raise
@@ -208,20 +217,23 @@ async def _locked(stack: contextlib.ExitStack, path: Path) -> "StoreLock":
 
 
 @contextlib.asynccontextmanager
-async def _own(where: Location, claim: "Claim | None", *, writes: bool) -> AsyncIterator[GatewayClient]:
+async def _own(where: Location, claim: Claim | None, *, writes: bool, in_haste: bool) -> AsyncIterator[GatewayClient]:
     """This process as the gateway, for itself alone."""
     from holdfast.cli.embedded_gateway import private_folder, serving_on
-    from holdfast.store import DEFAULT_TENANT, open_store
+    from holdfast.store import DEFAULT_TENANT, StoreTuning, open_store
 
     tenant = DEFAULT_TENANT if where.tenant is None else where.tenant
-    async with await open_store(where.store_url, tenant=tenant, read_only=not writes, claim=claim) as store:
+    tuning = StoreTuning(idle_seconds=LONG_PAUSE_SECONDS) if in_haste else StoreTuning()
+    async with await open_store(
+        where.store_url, tenant=tenant, read_only=not writes, claim=claim, tuning=tuning
+    ) as store:
         if writes and store.engine.name == "sqlite":
             await store.declare_all_dead()
         with private_folder() as folder:
             socket = folder / "socket"
             async with (
                 serving_on(store, socket, where.data if where.data.is_dir() else None),
-                _client("http://localhost", store.engine.url, socket) as own,
+                _client("http://localhost", store.engine.url, socket, store=store) as own,
             ):
                 yield own
 
@@ -234,6 +246,7 @@ async def _client(
     *,
     tenant: str | None = None,
     token: str | None = None,
+    store: "Store | None" = None,
 ) -> AsyncIterator[GatewayClient]:
     import httpx2
 
@@ -243,14 +256,15 @@ async def _client(
         parsed = httpx2.URL()
     if parsed.scheme not in {"http", "https"} or not parsed.host or not 0 < (parsed.port or 1) <= LAST_PORT:
         raise InvalidInput(f"{url!r:.200} is not a gateway's URL", hint="for example http://127.0.0.1:9000")
-    transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None)
+    # Certificates, which take long to load, are for those who encrypt.
+    transport = httpx2.AsyncHTTPTransport(uds=str(socket) if socket else None, verify=parsed.scheme == "https")
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     if tenant is not None:
         headers[TENANT] = check_tenant(tenant)
     async with httpx2.AsyncClient(
         base_url=url, transport=transport, timeout=QUICK_SECONDS, trust_env=False, headers=headers
     ) as http:
-        yield GatewayClient(http, name, socket)
+        yield GatewayClient(http, name, socket, store)
 
 
 def _own_token() -> str | None:
@@ -294,12 +308,12 @@ def _refuse(status: int, content: bytes) -> None:
     raise GatewayRefusal(found)
 
 
-def run(command: Any) -> Any:
+def run(command: Any, *, again_seconds: float = AGAIN_SECONDS) -> Any:
     """Run a command's coroutine; Ctrl-C and SIGTERM end it quietly, and what it has begun is put away."""
-    return asyncio.run(_until_stopped(command))
+    return asyncio.run(_until_stopped(command, again_seconds))
 
 
-async def _until_stopped(command: Any) -> Any:
+async def _until_stopped(command: Any, again_seconds: float) -> Any:
     """The command's result; SystemExit once it has put away what it had begun, if a signal ends it."""
     working = asyncio.ensure_future(command)
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -312,7 +326,7 @@ async def _until_stopped(command: Any) -> Any:
         # Again and again: libraries have been seen to swallow one cancel.
         while not working.done():
             working.cancel()
-            await asyncio.wait({working}, timeout=AGAIN_SECONDS)
+            await asyncio.wait({working}, timeout=again_seconds)
     if stopped.done() and working.cancelled():
         raise SystemExit(128 + stopped.result())
     return working.result()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from holdfast.cli.options import FiniteRange
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput
 from holdfast.terminal.text import one_line
@@ -18,7 +19,7 @@ from holdfast.terminal.text import one_line
 if TYPE_CHECKING:
     from holdfast.models.simulator.app import SimulatorSettings
 
-SECONDS = click.FloatRange(0, 600)
+SECONDS = FiniteRange(0, 600)
 SECONDS_TO_FINISH = 1
 
 
@@ -119,11 +120,12 @@ def _listen(host: str, port: int) -> socket.socket:
 def _serve(listener: socket.socket, settings: "SimulatorSettings") -> None:
     import uvicorn
 
+    from holdfast.http.web_server import WebServer
     from holdfast.models.simulator.app import create_app
 
     stopping = asyncio.Event()
 
-    class Server(uvicorn.Server):
+    class Server(WebServer):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             stopping.set()
             await super().shutdown(sockets)

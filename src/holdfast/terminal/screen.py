@@ -5,7 +5,17 @@ import sys
 from typing import TextIO
 
 DEFAULT_WIDTH = 80
-CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35"}
+CODES = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "underline": "4",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "magenta": "35",
+    "cyan": "36",
+}
 
 
 def is_dumb() -> bool:

@@ -23,8 +23,9 @@ DAMAGED = 1
 def backup(where: Location, as_json: bool, path: Path) -> None:
     """Copy the whole store, all tenants, to a new file while it is in use, and check the copy.
 
-    A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables. The file's
-    own folder is made if need be, but none above that.
+    A backup of a SQLite store is a SQLite file; one of a PostgreSQL store is an archive of its tables. The agent's
+    conversations in files (serve --agent-storage file) are in it. The file's own folder is made if need be, but none
+    above that.
 
     \b
     Exit codes
@@ -37,10 +38,15 @@ def backup(where: Location, as_json: bool, path: Path) -> None:
         output.as_json(done)
     else:
         click.echo(
-            f"{output.number(done['sessions'], 'session')}, {output.size(done['bytes'])}, checked: {done['path']}"
+            f"{output.number(done['sessions'], 'session')}{_files(done['files'])}, {output.size(done['bytes'])}, "
+            f"checked: {done['path']}"
         )
         show_damaged(done["damaged"])
     sys.exit(DAMAGED if done["damaged"] else 0)
+
+
+def _files(count: int) -> str:
+    return f" and {output.number(count, 'file')} of conversations" if count else ""
 
 
 def show_damaged(sessions: list[dict[str, Any]]) -> None:

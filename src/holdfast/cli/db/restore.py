@@ -24,7 +24,7 @@ def restore(where: Location, as_json: bool, path: Path) -> None:
     """Make a store from a backup, where there is none; it is checked first, and gets an id of its own.
 
     Nothing is overwritten: to go back to a backup, move the store away, with the `-wal` and `-shm` beside it if a
-    gateway was killed, and restore in its place.
+    gateway was killed, and the folder `conversations` if there is one, and restore in its place.
 
     \b
     Exit codes
@@ -36,8 +36,8 @@ def restore(where: Location, as_json: bool, path: Path) -> None:
         raise InvalidInput(
             "a gateway cannot restore the store that it serves", hint="stop it, and use --data or --store"
         )
+    from holdfast.core.store_file import StoreLock, lock_path
     from holdfast.store import NewFiles, sqlite_path
-    from holdfast.store.lock import StoreLock, lock_path
 
     with ExitStack() as stack:
         target = sqlite_path(where.store_url)
@@ -57,6 +57,7 @@ def restore(where: Location, as_json: bool, path: Path) -> None:
 
 
 async def _restore(where: Location, path: Path) -> dict[str, Any]:
+    from holdfast.gateway.folder import conversation_folder
     from holdfast.store.backup import damaged_sessions
     from holdfast.store.backup import restore as put_back
 
@@ -65,7 +66,7 @@ async def _restore(where: Location, path: Path) -> dict[str, Any]:
         def told(what: str, done: int, of: int) -> None:
             progress(f"{what} {done:,} of {of:,}" if of else f"{what} {done:,}")
 
-        async with await put_back(path, where.store_url, told=told) as store:
+        async with await put_back(path, where.store_url, folder=conversation_folder(where.data), told=told) as store:
             damaged = [
                 {"tenant": each.tenant, "sessionId": each.session_id, "problem": each.problem}
                 for each in damaged_sessions(path)

@@ -18,8 +18,8 @@ def shrink(where: Location, as_json: bool) -> None:
     Needed once, for a file that an earlier version made: from then on its gateway gives back by itself what
     deletions leave. The disk needs room for both files meanwhile.
     """
+    from holdfast.core.store_file import StoreLock, lock_path
     from holdfast.store import shrink_store, sqlite_path
-    from holdfast.store.lock import StoreLock, lock_path
 
     path = None if where.url is not None else sqlite_path(where.store_url)
     if path is None:

@@ -14,6 +14,7 @@ VERBS = {
     "tag": "Add tags to a session, and remove them.",
     "hold": "Lay a legal hold on a session, or release it.",
     "rm": "Delete sessions by name, age, number or size; they are archived first.",
+    "undelete": "Bring a deleted session back, with the same id and events.",
     "purge": "Remove what was deleted for good.",
     "verify": "Derive sessions again from their logs, and compare.",
     "export": "Write sessions to one archive, or to plain files.",

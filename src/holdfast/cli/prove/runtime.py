@@ -1,5 +1,6 @@
 """`holdfast prove`: options in, verdict out. The work is in `holdfast.prove`."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from holdfast.cli.exit_codes import end_with, names
-from holdfast.cli.prove_store import prove_store
+from holdfast.cli.prove.explore import prove_explore
+from holdfast.cli.prove.live import prove_live
+from holdfast.cli.prove.options import complete_profiles, result_options, target_options, wire_options
+from holdfast.cli.prove.store import prove_store
 
 EPILOG = """\b
 Exit codes
@@ -22,12 +26,15 @@ Examples
   holdfast prove
   holdfast prove --only name,crash --seed 0
   holdfast prove --command 'python agent.py --port {port}' --workspace ./work
+  holdfast prove --command 'python agent.py --port {port}' --profile continuity,files --skip long
   holdfast prove --url http://localhost:9000 --restart-command 'docker restart agent'
   holdfast prove --target broken:ack-before-commit
   holdfast prove --repeat 20 --junit proof.xml --quiet
   holdfast prove --show
+  holdfast prove --again .artifacts/prove/latest crash
 """
 NEWEST = ""
+AGAIN = "holdfast.prove.again"
 
 
 def complete_proofs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -40,42 +47,27 @@ def complete_proofs(context: click.Context, parameter: click.Parameter, incomple
     return [CompletionItem(before + comma + name) for name in found]
 
 
-def complete_targets(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The targets that have a name."""
-    from holdfast.prove.broken.expected import KINDS
+class ProveGroup(click.Group):
+    """A group whose option --again takes a second word, the proof, where there is one."""
 
-    names = ["bundled", *(f"broken:{kind}" for kind in KINDS)]
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the second word aside, which would be taken for a subcommand."""
+        words = list(args)
+        place = next((place for place, word in enumerate(words) if word.split("=")[0] == "--again"), None)
+        if place is not None:
+            after = place + (1 if "=" in words[place] else 2)
+            if after < len(words) and not words[after].startswith("-"):
+                ctx.meta[AGAIN] = words.pop(after)
+        return super().parse_args(ctx, words)
 
 
-@click.group(epilog=EPILOG, invoke_without_command=True)
-@click.option("--url", metavar="URL", help="Prove a runtime that already runs; it is not killed.")
+@click.group(cls=ProveGroup, epilog=EPILOG, invoke_without_command=True)
+@target_options
 @click.option(
-    "--command",
+    "--next-command",
     metavar="LINE",
-    help="Prove what this command starts. {port}, {data} (a fresh folder) and {peer} (an agent that it may ask) "
-    "are filled in; PORT is set.",
-)
-@click.option(
-    "--target",
-    metavar="NAME",
-    shell_complete=complete_targets,
-    help="Prove a target by name: bundled (the default) or broken:KIND.",
-)
-@click.option(
-    "--port", type=click.IntRange(1, 65535), metavar="N", help="The port the target listens on.  [default: a free one]"
-)
-@click.option("--store", metavar="URL", help="The store of the bundled target.  [default: a fresh SQLite file]")
-@click.option(
-    "--workspace",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="DIR",
-    help="The folder where the tools of a --url or --command target work.",
-)
-@click.option(
-    "--restart-command",
-    metavar="LINE",
-    help="What restarts a --url target, so that what needs a restart can be proven too; {how} is stop or kill.",
+    help="What starts the next version of a --command target, or of the bundled one, on the same data: *upgrade* "
+    "proves that it remembers.",
 )
 @click.option(
     "--probe-command",
@@ -96,6 +88,21 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     help="Prove these only, separated by commas, and what they need.",
 )
 @click.option(
+    "--profile",
+    multiple=True,
+    metavar="NAMES",
+    shell_complete=complete_profiles,
+    help="Prove what is about this: continuity, files, memory, tools, streaming or all; may be given again.  "
+    "[default: continuity for --url and --command, else all]",
+)
+@click.option("--skip", metavar="NAMES", shell_complete=complete_proofs, help="Leave these out, and what needs them.")
+@click.option(
+    "--turns",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="How many turns the proof `long` takes; each is one of the target's model.  [default: 200]",
+)
+@click.option(
     "--repeat",
     type=click.IntRange(1, 10_000),
     default=1,
@@ -109,36 +116,9 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     metavar="N",
     help="Draw names and colours from this; 0 is the classic set.  [default: random]",
 )
-@click.option(
-    "--wire",
-    type=click.Choice(["0.3", "1.0"]),
-    default="1.0",
-    show_default=True,
-    help="The A2A version to speak.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="The longest wait for an answer or a start.",
-)
-@click.option(
-    "--artifacts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(".artifacts"),
-    show_default=True,
-    metavar="DIR",
-    help="Where evidence goes: DIR/prove/TIME, and DIR/prove/latest.",
-)
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write the JUnit XML here too.")
+@wire_options
+@result_options("prove")
 @click.option("--keep-running", is_flag=True, help="Leave the target running after the proof, until Ctrl-C.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no table: what is not proven, and the verdict.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else, on stdout.")
-@click.option(
-    "--ndjson", "as_ndjson", is_flag=True, help="Print every event as it happens, then the summary, a line each."
-)
 @click.option("--list", "as_list", is_flag=True, help="List the proofs and the broken targets; run nothing.")
 @click.option(
     "--show",
@@ -147,8 +127,23 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     metavar="[FOLDER]",
     help="Make the report of a run (the newest) again, print its path and open it; run nothing.",
 )
+@click.option(
+    "--again",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER [PROOF]",
+    help="Start the target of a run on a copy of the data that it left, so that its curl lines answer, until Ctrl-C.",
+)
 @click.pass_context
-def prove(context: click.Context, /, *, only: str | None, as_list: bool, show: str | None, **given: Any) -> None:
+def prove(
+    context: click.Context,
+    /,
+    *,
+    only: str | None,
+    as_list: bool,
+    show: str | None,
+    again: Path | None,
+    **given: Any,
+) -> None:
     """Start, talk to, kill and restart an agent runtime, and say whether it remembers.
 
     Each proof is one claim about continuity, checked from outside over A2A. What was sent, what came back and
@@ -159,6 +154,7 @@ def prove(context: click.Context, /, *, only: str | None, as_list: bool, show: s
         return
     from holdfast.prove.runtime import command as work
     from holdfast.prove.runtime.options import RuntimeOptions
+    from holdfast.prove.runtime.runs.again import again as start_again
     from holdfast.prove.view.listing import show_listing
     from holdfast.prove.view.report_link import show_report
 
@@ -169,11 +165,18 @@ def prove(context: click.Context, /, *, only: str | None, as_list: bool, show: s
         if show is not None:
             show_report(given["artifacts"].resolve(), show)
             return 0
+        if again is not None:
+            return start_again(RuntimeOptions.of((), given, arguments={}), again, context.meta.get(AGAIN), _agrees)
         asked_for = names(only, what="proof", listing="holdfast prove --list")
         own = [path.resolve() for path in given["proofs"]]
         return work.prove(RuntimeOptions.of(asked_for, given | {"proofs": own}, arguments=dict(context.params)))
 
     end_with(proof)
+
+
+def _agrees(question: str) -> bool:
+    """Whether somebody at a terminal says yes; nobody there is a no."""
+    return sys.stdin.isatty() and click.confirm(question, err=True)
 
 
 def _refuse_own_options(context: click.Context) -> None:
@@ -186,3 +189,5 @@ def _refuse_own_options(context: click.Context) -> None:
 
 
 prove.add_command(prove_store)
+prove.add_command(prove_explore)
+prove.add_command(prove_live)

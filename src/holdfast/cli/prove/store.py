@@ -2,10 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from holdfast.cli.exit_codes import end_with, names
+from holdfast.cli.options import FiniteRange
+from holdfast.cli.prove.options import publication_options
 from holdfast.core.errors import InvalidInput
 
 EPILOG = """\b
@@ -49,7 +52,7 @@ Examples
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=180.0,
     show_default=True,
     metavar="SECONDS",
@@ -62,11 +65,13 @@ Examples
     show_default=True,
     help="Where evidence goes: DIR/prove-store/TIME, and DIR/prove-store/latest.",
 )
+@publication_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and nothing else, on stdout.")
 @click.option("--list", "as_list", is_flag=True, help="List the clauses; run nothing.")
 @click.pass_context
 def prove_store(
     context: click.Context,
+    /,
     *,
     adapter: str | None,
     only: str | None,
@@ -77,14 +82,16 @@ def prove_store(
     artifacts: Path,
     as_json: bool,
     as_list: bool,
+    **given: Any,
 ) -> None:
     """Put anyone's session store under a contract: kills, races, retries, long sessions, tenants.
 
     The store is reached through an adapter, opened by several processes at once, and judged by what they were told
     and what is there afterwards. A clause that the store has no words for is "not offered", which is never green.
     """
+    from holdfast.prove.publication import Publication
     from holdfast.prove.store import command as work
-    from holdfast.prove.store.stage import Amounts
+    from holdfast.prove.store.stage import Workload
     from holdfast.prove.store.summary import show_contract
 
     def proof() -> int:
@@ -98,9 +105,10 @@ def prove_store(
                 adapter=adapter,
                 only=names(only, what="clause", listing="holdfast prove store --list"),
                 seed=seed,
-                bounds=Amounts(cycles, events, timeout),
+                bounds=Workload(cycles, events, timeout),
                 artifacts=artifacts.resolve(),
                 as_json=as_json,
+                publication=Publication.of(given),
                 arguments=dict(context.params),
             )
         )
