@@ -6,11 +6,12 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.stamps
 
 PEERS := .venv-peers
+NODE := .venv-dashboard
 
 # Where this is set, each of the hundreds of processes that the tests and the proofs start compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prove peers test test-long e2e check bench chaos serve clean
+.PHONY: help setup prove peers dashboard test test-long e2e check bench chaos serve clean
 
 help:            ## what there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,6 +40,11 @@ $(PEERS)/.stamp: requirements/peers.txt pyproject.toml
 	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements/peers.txt
 	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation -e . && touch $@
 
+$(NODE)/.stamp: requirements/dashboard.txt
+	@echo "set-up: $(NODE), the Node that builds the dashboard" >&2
+	@$(PYTHON) -m venv $(NODE)
+	@$(NODE)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements/dashboard.txt && touch $@
+
 setup: $(STAMP)/test  ## everything the other targets need
 
 prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="--store postgresql://…")
@@ -46,13 +52,16 @@ prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="-
 
 peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
 
+dashboard: $(STAMP)/run $(NODE)/.stamp  ## build the dashboard's page into the package (users never need it)
+	@PATH="$(CURDIR)/$(NODE)/bin:$$PATH" PYTHON=$(BIN)/python scripts/build-dashboard
+
 test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
-	@$(BIN)/python -m pytest -n 2 -m "not long and not e2e" --durations 40 $(ARGS)
+	@$(BIN)/python -m pytest -n 4 -m "not long and not e2e" --durations 40 $(ARGS)
 
 test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
-	@$(BIN)/python -m pytest -n 2 -m long --timeout 900 --durations 40 $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --maxschedchunk 1 -m long --timeout 900 --durations 40 $(ARGS)
 
-e2e: $(STAMP)/test $(PEERS)/.stamp  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
+e2e: $(STAMP)/test $(PEERS)/.stamp $(NODE)/.stamp  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
 	@scripts/programs-here
 	@$(BIN)/python -m pytest -n 2 -m e2e --timeout 900 $(ARGS)
 
@@ -65,12 +74,12 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 	@$(BIN)/python -m bench $(ARGS)
 	@$(if $(ARGS),true,$(BIN)/python -m bench.growth)
 
-chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs")
+chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "kinds", "clauses")
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 serve: $(STAMP)/run   ## a gateway on port 9000
 	@$(BIN)/holdfast serve $(ARGS)
 
 clean:                ## remove what make made
-	@rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	@rm -rf $(VENV) $(PEERS) $(NODE) dashboard/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +

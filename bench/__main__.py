@@ -13,9 +13,13 @@ from bench import (
     busy_loop,
     bystander,
     create,
+    dashboard,
+    doctor,
     http,
     http_batch,
     http_token,
+    imports,
+    long_conversation,
     memory,
     postgres,
     programs,
@@ -48,12 +52,16 @@ MEASUREMENTS: dict[str, Measurement] = {
     "http-token": http_token.measure,
     "http-batch": http_batch.measure,
     "create": create.measure,
+    "beside-doctor": doctor.measure,
     "programs": programs.measure,
     "subscribers": subscribers.measure,
     "memory": memory.measure,
+    "long-conversation": long_conversation.measure,
     "ready": ready.measure,
+    "import": imports.measure,
     "postgres": postgres.measure,
     "two-gateways": two_gateways.measure,
+    "dashboard": dashboard.measure,
 }
 
 
@@ -66,7 +74,7 @@ def main() -> int:
     broken = False
     with tempfile.TemporaryDirectory(dir=folder, prefix="files-") as place:
         repeats, seconds = (3, 0.4) if options.quick else (options.repeats, options.seconds)
-        effort = Effort(repeats, seconds, Path(place).resolve(), options.quick)
+        effort = Effort(repeats, seconds, Path(place).resolve(), options.quick, options.minutes)
         machine = describe(effort.folder)
         if machine["disk"] == "tmpfs":
             _say("this folder is in memory: syncing costs nothing here, and the numbers mean nothing")
@@ -100,6 +108,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="three short repeats")
     parser.add_argument("--repeats", type=int, default=5, help="pairs to measure of each line (5)")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long one side of a pair runs (1)")
+    parser.add_argument("--minutes", type=float, default=1.0, help="how long the dashboard follows a live session (1)")
     parser.add_argument("--only", action="append", choices=MEASUREMENTS, metavar="LINE", help=", ".join(MEASUREMENTS))
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
     return parser.parse_args()

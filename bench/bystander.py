@@ -1,4 +1,4 @@
-"""How long somebody else's append waits beside a fork, a deletion, a purge and an import of a long session."""
+"""How long somebody else's append waits beside a fork, a deletion, an undelete, a purge and an import of a long log."""
 
 import asyncio
 import time
@@ -16,7 +16,13 @@ BATCH = 1_000
 AT_MOST_MS = 50.0
 PAUSE_SECONDS = 0.002
 
-_A = {"fork": "a fork", "deletion": "a deletion", "purge": "a purge", "import": "an import"}
+_A = {
+    "fork": "a fork",
+    "deletion": "a deletion",
+    "undelete": "an undelete",
+    "purge": "a purge",
+    "import": "an import",
+}
 
 
 def measure(effort: Effort) -> list[Line]:
@@ -44,10 +50,15 @@ async def _run(folder: Path, seconds: float) -> dict[str, list[float]]:
         await store.search.find("nothing")  # so that the index has caught up
         archive = folder / f"{uuid.uuid4().hex}.holdfast"
         await store.exporting.archive(archive, [long])
-        return {
+        waits = {
             "alone": await _waits(store, lambda: asyncio.sleep(seconds)),
             "fork": await _waits(store, lambda: store.forks.fork(long)),
             "deletion": await _waits(store, lambda: store.deletion.delete(long)),
+            "undelete": await _waits(store, lambda: store.undeletion.undelete(long)),
+        }
+        await store.deletion.delete(long)
+        return {
+            **waits,
             "purge": await _waits(store, lambda: store.archives.purge(long)),
             "import": await _waits(store, lambda: store.for_tenant("other").importing.archive(archive)),
         }

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.line import Effort, Line
-from bench.load import Found, Order, run
+from bench.load import LoadResult, Order, run
 from bench.servers import gateway, serving
 
 AT_MOST = 2.0
@@ -42,5 +42,5 @@ def measure(effort: Effort) -> list[Line]:
     ]
 
 
-def _wait(found: Found, part: int) -> float:
+def _wait(found: LoadResult, part: int) -> float:
     return found.p50_ms if part == 50 else found.p99_ms

@@ -34,7 +34,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ArrivalTimes:
     """What arrived: of each subscriber in turn, the seqs and when they came, in seconds."""
 
     seqs: list[list[int]]
@@ -120,7 +120,7 @@ def asked(order: Order, session: str) -> bytes:
     ).encode()
 
 
-async def follow(order: Order) -> Arrived:
+async def follow(order: Order) -> ArrivalTimes:
     """Follow until everybody has everything, or somebody has waited for too long."""
     loop = asyncio.get_running_loop()
     followers: list[Follower] = []
@@ -131,7 +131,7 @@ async def follow(order: Order) -> Arrived:
     print("ready", flush=True)
     with contextlib.suppress(TimeoutError):  # what is missing is seen by who asked
         await asyncio.wait_for(asyncio.gather(*(each.done for each in followers)), PATIENCE_SECONDS)
-    return Arrived([each.seqs for each in followers], [each.times for each in followers])
+    return ArrivalTimes([each.seqs for each in followers], [each.times for each in followers])
 
 
 if __name__ == "__main__":

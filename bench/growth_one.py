@@ -49,7 +49,7 @@ class Subject(Protocol):
     async def list_page(self) -> bool: ...
 
 
-class Ours:
+class HoldfastSubject:
     """Holdfast on SQLite."""
 
     def __init__(self, folder: Path) -> None:
@@ -96,7 +96,7 @@ class Ours:
         return True
 
 
-class Raw:
+class RawSubject:
     """One table through apsw, synced at every commit: the least that a store can do."""
 
     def __init__(self, folder: Path) -> None:
@@ -176,8 +176,8 @@ class Peer:
 def subject_of(name: str, folder: Path) -> Subject:
     """The subject with this name, over files in a folder."""
     if name == "holdfast":
-        return Ours(folder)
-    return Raw(folder) if name == "raw" else Peer(PEERS[name], folder)
+        return HoldfastSubject(folder)
+    return RawSubject(folder) if name == "raw" else Peer(PEERS[name], folder)
 
 
 async def timed(do: Callable[[], Awaitable[Any]], times: int) -> float:

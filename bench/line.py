@@ -12,12 +12,14 @@ Other = TypeVar("Other")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how often to measure, and where the files go; `quick` where only a part need be done."""
+    """How long and how often to measure, and where the files go; `quick` where only a part need be done; `minutes` for
+    what is watched for longer."""
 
     repeats: int
     seconds: float
     folder: Path
     quick: bool = False
+    minutes: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadResult:
     """What came back: answers a second, and how long they took."""
 
     rate: float
@@ -51,7 +51,7 @@ class Found:
     """What asking took of a processor."""
 
 
-def run(order: Order) -> Found:
+def run(order: Order) -> LoadResult:
     """Carry out the order in a process of its own; RuntimeError if anything was refused."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", json.dumps(asdict(order))],
@@ -60,7 +60,7 @@ def run(order: Order) -> Found:
         check=True,
         timeout=order.seconds + SPARE_SECONDS,
     )
-    found = Found(**json.loads(done.stdout.splitlines()[-1]))
+    found = LoadResult(**json.loads(done.stdout.splitlines()[-1]))
     if found.refused or not found.rate:
         raise RuntimeError(f"a server refused what it was asked: {found}")
     return found
@@ -93,7 +93,7 @@ def request(order: Order, number: int, path: str, body: bytes) -> bytes:
 
 
 @dataclass(slots=True)
-class Seen:
+class LoadTally:
     """What came back until now."""
 
     end: float
@@ -104,7 +104,7 @@ class Seen:
 class Connection(asyncio.Protocol):
     """Asks again as soon as the answer is complete."""
 
-    def __init__(self, asked: Iterator[bytes], seen: Seen, done: "asyncio.Future[None]") -> None:
+    def __init__(self, asked: Iterator[bytes], seen: LoadTally, done: "asyncio.Future[None]") -> None:
         self._asked = asked
         self._seen = seen
         self._done = done
@@ -155,11 +155,11 @@ def content_length(head: bytes) -> int:
     return int(lower[start:].split(b"\r\n", 1)[0])
 
 
-async def load(order: Order) -> Found:
+async def load(order: Order) -> LoadResult:
     """Ask on every connection; what came back."""
     loop = asyncio.get_running_loop()
     start, busy = time.perf_counter(), time.process_time()
-    seen = Seen(start + order.seconds)
+    seen = LoadTally(start + order.seconds)
     ends: list[asyncio.Future[None]] = [loop.create_future() for _ in range(order.connections)]
     for number, end in enumerate(ends, order.first):
         asked = requests(order, number)
@@ -170,7 +170,7 @@ async def load(order: Order) -> Found:
     await asyncio.gather(*ends)
     passed = time.perf_counter() - start
     waits = sorted(seen.waits) or [0.0]
-    return Found(
+    return LoadResult(
         len(seen.waits) / passed,
         percentile(waits, 0.5) * 1000,
         percentile(waits, 0.99) * 1000,

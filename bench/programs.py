@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.line import Effort, Line
-from bench.load import HEAD_END, Found, Order, content_length, percentile, requests
+from bench.load import HEAD_END, LoadResult, Order, content_length, percentile, requests
 from bench.servers import gateway
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -65,7 +65,7 @@ def measure(effort: Effort) -> list[Line]:
     ]
 
 
-def _together(port: int, count: int, seconds: float) -> Found:
+def _together(port: int, count: int, seconds: float) -> LoadResult:
     done = subprocess.run(
         [sys.executable, "-m", "bench.programs", str(port), str(count), str(seconds)],
         stdout=subprocess.PIPE,
@@ -73,10 +73,10 @@ def _together(port: int, count: int, seconds: float) -> Found:
         check=True,
         timeout=seconds + 60,
     )
-    return Found(**json.loads(done.stdout))
+    return LoadResult(**json.loads(done.stdout))
 
 
-def programs(port: int, count: int, seconds: float) -> Found:
+def programs(port: int, count: int, seconds: float) -> LoadResult:
     """Fork the programs, let them begin together, and gather what they saw."""
     begin = time.perf_counter() + START_SECONDS
     pipes = []
@@ -100,7 +100,7 @@ def programs(port: int, count: int, seconds: float) -> Found:
         if status:
             raise RuntimeError("a program was refused")
     waits.sort()
-    return Found(len(waits) / seconds, percentile(waits, 0.5) * 1000, percentile(waits, 0.99) * 1000)
+    return LoadResult(len(waits) / seconds, percentile(waits, 0.5) * 1000, percentile(waits, 0.99) * 1000)
 
 
 def program(port: int, number: int, begin: float, seconds: float) -> Sequence[float]:

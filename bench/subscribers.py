@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from bench import load
-from bench.followers import Arrived
+from bench.followers import ArrivalTimes
 from bench.followers import Order as Following
 from bench.line import Effort, Line
 from bench.load import percentile, requests
@@ -52,7 +52,7 @@ SHAPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveryTimes:
     """The delays of all deliveries, and the waits of the writer, both in order and in milliseconds."""
 
     delays: Sequence[float]
@@ -91,7 +91,7 @@ def measure(effort: Effort) -> list[Line]:
     return lines
 
 
-def deliver(server: Server, shape: Shape, count: int, seconds: float) -> Delivered:
+def deliver(server: Server, shape: Shape, count: int, seconds: float) -> DeliveryTimes:
     """Have so many subscribers follow, append for some seconds, and see when each append came to each of them."""
     appends = max(round(shape.per_second * seconds), 1)
     if not shape.shared:
@@ -105,14 +105,14 @@ def deliver(server: Server, shape: Shape, count: int, seconds: float) -> Deliver
         for session, began, ended in write(server.port, shape, appends, count):
             sent[session].append(began)
             waits.append(1000 * (ended - began))
-        arrived = Arrived(**json.loads(told.readline()))
+        arrived = ArrivalTimes(**json.loads(told.readline()))
         busy = server.cpu_seconds - before
     delays = []
     for session, seqs, times in zip(sessions, arrived.seqs, arrived.times, strict=True):
         if len(seqs) != each or seqs != list(range(seqs[0], seqs[0] + each)):
             raise RuntimeError(f"a subscriber missed or doubled something: {seqs[:100]}, of {each}")
         delays += [1000 * (came - began) for began, came in zip(sent[session], times, strict=True)]
-    return Delivered(sorted(delays), sorted(waits), busy)
+    return DeliveryTimes(sorted(delays), sorted(waits), busy)
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ HELD = replace(FREE, what=f"{FREE.what}, each held to {SHARE:g} of a core")
 
 
 @dataclass(frozen=True, slots=True)
-class Went:
+class GatewayResult:
     """What some gateways reached, and what took how much of a core meanwhile."""
 
     rate: float
@@ -78,7 +78,7 @@ def measure(effort: Effort) -> list[Line]:
     ]
 
 
-def append(servers: Sequence[Server], postmaster: int, seconds: float, share: float = 1.0) -> Went:
+def append(servers: Sequence[Server], postmaster: int, seconds: float, share: float = 1.0) -> GatewayResult:
     """Have programs append through these gateways for some seconds."""
     pids = [server.pid for server in servers]
     with held(pids, share) if share < 1 else contextlib.nullcontext():
@@ -86,7 +86,7 @@ def append(servers: Sequence[Server], postmaster: int, seconds: float, share: fl
         found = run(Order([server.port for server in servers], connections=WRITERS, seconds=seconds))
         after = _busy(pids), _busy(_family(postmaster))
     gateways, database = ((late - early) / seconds for early, late in zip(before, after, strict=True))
-    return Went(found.rate, found.p99_ms, gateways, database, found.cpu_seconds / seconds)
+    return GatewayResult(found.rate, found.p99_ms, gateways, database, found.cpu_seconds / seconds)
 
 
 @contextlib.contextmanager
@@ -114,7 +114,7 @@ def held(pids: Sequence[int], share: float) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def _filled(line: Line, rounds: Sequence[tuple[Went, Went]], note: str) -> Line:
+def _filled(line: Line, rounds: Sequence[tuple[GatewayResult, GatewayResult]], note: str) -> Line:
     return replace(
         line,
         value=ratio([(two.rate, one.rate) for two, one in rounds]),

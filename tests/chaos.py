@@ -8,6 +8,11 @@
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
     make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
     make chaos ARGS="proofs"                         the bundled runtime proven 50 times
+    make chaos ARGS="kinds"                          every proof put to every broken runtime, over both wires
+    make chaos ARGS="clauses"                        every clause of a store put to every little store with a defect
+    make chaos ARGS="explore --histories 1000"       histories explored on the bundled runtime (--runtime: another)
+    make chaos ARGS="imports"                        200 kills of imports of the older layout, on both engines
+    make chaos ARGS="looks"                          1,000 runs of doctor and a probe beside a gateway that writes
     make chaos ARGS="machine --steps 100000"         every public write of the store, with faults, on both engines
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
@@ -21,28 +26,40 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from tests.prove.prover import Proved, prove
+from tests.prove.prover import Proved, prove_as_process
+from tests.prove.store.defects import DEFECTS, wrong_verdicts
+from tests.prove.store.putting import SMALL, little, put
 from tests.support.attacked import attack_for
 from tests.support.broken_feeds import follow_through_chaos
+from tests.support.explored_batches import RUNTIMES, explore_in_batches
 from tests.support.following import follow_processes
 from tests.support.gateway_kills import Outcome, kill_gateways
 from tests.support.hostile import attack
+from tests.support.import_kills import kill_imports
 from tests.support.kills import kill_cycles
+from tests.support.kind_results import KindResults, table
+from tests.support.kind_runs import KindRun, KindTask, WireName, run_kinds
+from tests.support.looks import look_beside_writers
 from tests.support.machine.driver import run_machine
 from tests.support.pauses import pause_gateways
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
 
 from holdfast import __version__
+from holdfast.prove.broken.expected import KINDS
+from holdfast.prove.runtime.proofs import catalogue
 
 READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
 FAULTS_OF_A_STORE = 125
+IMPORTS_OF_A_STORE = 5
+LOOKS_AT_A_STORE = 100
 MEAN_BYTES = 75_000
 
 
@@ -146,6 +163,31 @@ def pauses(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     return []
 
 
+def imports(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Kills of imports, on both engines in turn; nothing is returned, as what is wrong is asserted. One that came when
+    the import had ended does not count.
+
+    Each line tells a seed and how many kills are left: with both a run that was stopped goes on.
+    """
+    ends: Counter[str] = Counter()
+    number, first = 0, seed
+    with running_server() as server:
+        while (left := options.import_kills - ends.total() + ends["ended"]) > 0:
+            number += 1
+            folder = Path(tempfile.mkdtemp(dir=root))
+            engine = ("SQLite", "PostgreSQL")[number % 2]
+            url = server.new_database() if number % 2 else f"sqlite:///{folder}/store.db"
+            say(f"imports on {engine}: --seed {seed} --import-kills {left}")
+            ends += asyncio.run(kill_imports(url, folder, IMPORTS_OF_A_STORE, seed=seed))
+            shutil.rmtree(folder)
+            seed = next_seed(seed)
+    say("    " + ", ".join(f"{end} {times}" for end, times in ends.most_common()))
+    say(
+        f'{ends.total() - ends["ended"]} kills in all, holdfast {__version__}: make chaos ARGS="imports --seed {first}"'
+    )
+    return []
+
+
 def told(outcome: Outcome) -> str:
     """A run of kills in a line."""
     clients = outcome.clients
@@ -172,6 +214,22 @@ def feeds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     )
     say("    " + ", ".join(f"{end} {times}" for end, times in result.proxy.ends.most_common()))
     return result.wrong
+
+
+def looks(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Doctor in its modes, and a probe, beside a gateway that writes, a hundred to a store; what was wrong."""
+    done = acknowledged = 0
+    began = time.monotonic()
+    while done < options.looks:
+        some = min(LOOKS_AT_A_STORE, options.looks - done)
+        result = asyncio.run(look_beside_writers(root / f"data-{done}", some, seed=seed, at_once=options.at_once))
+        done, acknowledged = done + result.looks, acknowledged + result.acknowledged
+        say(f"{done} looks, {acknowledged} writes acknowledged, {time.monotonic() - began:.0f} s, seed {seed}")
+        if result.wrong:
+            return result.wrong
+        shutil.rmtree(root / f"data-{done - some}")
+        seed = next_seed(seed)
+    return []
 
 
 def http(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
@@ -202,7 +260,7 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
             wire = ("1.0", "0.3")[number // 2 % 2]
             engine = ("SQLite", "PostgreSQL")[number % 2]
             store = ("--store", server.new_database()) if number % 2 else ()
-            proved = prove("--json", "--seed", str(seed), "--wire", wire, *store, artifacts=artifacts)
+            proved = prove_as_process("--json", "--seed", str(seed), "--wire", wire, *store, artifacts=artifacts)
             wrong = [f"{proof['name']}: {proof['reason']}" for proof in failed(proved)]
             say(f"{number + 1}: {engine}, wire {wire}, seed {seed}: {'; '.join(wrong) or 'proven'}")
             if wrong or proved.exit_code:
@@ -213,6 +271,48 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
             seed = next_seed(seed)
     say(f"the whole catalogue in {spread(seconds)}")
     return []
+
+
+def kinds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The whole catalogue on every broken runtime, over both wires; what was not found, or found by the wrong proofs.
+
+    What only exploring finds is explored. The results are kept, and a run with the same seed makes only those that are
+    missing. A table of what found which kind, and what that took, is printed.
+    """
+    wires: tuple[WireName, ...] = ("1.0", "0.3")
+    quick_first = sorted(KINDS, key=lambda kind: KINDS[kind].explore)
+    tasks: list[KindTask] = [(kind, wire, ()) for kind in quick_first for wire in wires]
+    results = KindResults(options.results or Path(".artifacts") / "chaos" / f"kinds-{seed}.jsonl", seed)
+    left = results.missing(tasks)
+    say(f"{len(left)} of {len(tasks)} runs of {len(catalogue())} proofs are left, {options.at_once} at once")
+    say(f"holdfast {__version__}, seed {seed}, results: {results.path}")
+
+    def tell(run: KindRun) -> None:
+        results.add(run)
+        if not run.wrong:
+            shutil.rmtree(root / f"{run.kind}-{run.wire}")
+        say(f"{run.kind}, wire {run.wire}: {'; '.join(run.wrong) or 'as expected'}")
+
+    asyncio.run(run_kinds(left, root, at_once=options.at_once, seed=seed, told=tell))
+    say(table(results.runs))
+    return [wrong for run in results.runs for wrong in run.wrong]
+
+
+def clauses(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The whole contract put to every little store with a defect; which clause accused the wrong one, or was silent."""
+    wrong: list[str] = []
+    for name in DEFECTS:
+        verdicts = put("--adapter", little(name), *SMALL, artifacts=root / name).verdicts()
+        disproven = [clause for clause, verdict in verdicts.items() if verdict == "disproven"]
+        say(f"{name}: disproven by {', '.join(disproven)}")
+        wrong += wrong_verdicts(name, verdicts)
+    return wrong
+
+
+def explore(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """Histories explored on a runtime that is honest; what it was accused of."""
+    say(f"{options.histories} histories on {options.runtime}, first seed {seed}, holdfast {__version__}")
+    return explore_in_batches(options.histories, root, seed, runtime=options.runtime, next_seed=next_seed, told=say)
 
 
 def machine(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
@@ -240,10 +340,15 @@ RUNS = {
     "kills": kills,
     "pauses": pauses,
     "feeds": feeds,
+    "looks": looks,
     "http": http,
     "attacks": attacks,
     "proofs": proofs,
+    "imports": imports,
     "machine": machine,
+    "kinds": kinds,
+    "clauses": clauses,
+    "explore": explore,
 }
 
 
@@ -260,10 +365,16 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1_000, help="kills of the gateway (default 1,000)")
     parser.add_argument("--faults", type=int, default=0, help="faults of paused gateways (default: by time)")
     parser.add_argument("--events", type=int, default=100_000, help="events to follow (default 100,000)")
+    parser.add_argument("--looks", type=int, default=1_000, help="looks beside a gateway (default 1,000)")
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
     parser.add_argument("--proofs", type=int, default=50, help="runs of the proofs (default 50)")
+    parser.add_argument("--import-kills", type=int, default=200, help="kills of imports (default 200)")
     parser.add_argument("--steps", type=int, default=100_000, help="steps of the state machine (default 100,000)")
+    parser.add_argument("--histories", type=int, default=1_000, help="histories to explore (default 1,000)")
+    parser.add_argument("--runtime", choices=RUNTIMES, default="bundled", help="whom to explore (default bundled)")
+    parser.add_argument("--at-once", type=int, default=2, help="runs of broken kinds side by side (default 2)")
+    parser.add_argument("--results", type=Path, help="where kinds keeps its results (default: by seed)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed

@@ -4,8 +4,12 @@ import re
 from pathlib import Path
 
 import click
+import httpx2
+import pytest
 
 from holdfast.cli.serve import serve
+from holdfast.gateway.app import create_app
+from holdfast.store import open_store
 
 ROOT = Path(__file__).parents[2]
 COMPOSE_ONLY = {"HOLDFAST_IMAGE", "HOLDFAST_PUBLISH"}
@@ -42,3 +46,23 @@ def test_the_image_installs_pinned_and_hashed_requirements_and_runs_as_nobody_sp
     assert "--require-hashes -r requirements/run.txt" in text
     assert re.search(r"^USER 10001:10001$", text, re.MULTILINE)
     assert "/health" in text
+
+
+async def offered(url: str) -> set[str]:
+    """The names of all figures that a gateway on this store has."""
+    async with await open_store(url) as store:
+        transport = httpx2.ASGITransport(create_app(store))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            text = (await client.get("/metrics")).text
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    histograms = [name for name, kind in kinds.items() if kind == "histogram"]
+    return {*kinds, *(name + part for name in histograms for part in ("_bucket", "_count", "_sum"))}
+
+
+@pytest.mark.parametrize("name", ["alerts.yml", "grafana-dashboard.json"])
+async def test_alerts_and_dashboard_ask_for_figures_that_there_are(
+    name: str, sqlite_url: str, postgres_url: str
+) -> None:
+    asked = set(re.findall(r"\bholdfast_[a-z_]+", (ROOT / "deploy" / name).read_text()))
+    assert len(asked) > 15
+    assert asked <= await offered(sqlite_url) | await offered(postgres_url)

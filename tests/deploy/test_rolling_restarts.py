@@ -18,6 +18,7 @@ import pytest
 from tests.a2a.harness import free_port
 from tests.gateway.process import PATIENCE, Running, running
 from tests.support import haproxy
+from tests.support.web import async_web_client
 
 PROGRAM = haproxy.find()
 pytestmark = [
@@ -51,14 +52,14 @@ class Load:
     async def write(self, name: str, *, reconnects: bool) -> None:
         """Append to a session, on one connection for all appends or on one for each."""
         limits = httpx2.Limits(max_keepalive_connections=0 if reconnects else 1)
-        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, limits=limits) as http:
+        async with async_web_client(limits=limits) as http:
             while not self._ended.is_set():
                 await self._ask(http, f"/api/actions/{name}", {"type": "note"})
                 await asyncio.sleep(0.03)
 
     async def chat(self) -> None:
         """Have the agent think for a while, again and again."""
-        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        async with async_web_client() as http:
             while not self._ended.is_set():
                 await self._ask(http, f"/api/chat/agent:main:{uuid.uuid4()}", {"text": "Think for 2 seconds."})
 
@@ -144,7 +145,7 @@ async def test_ten_rolling_restarts_under_load_fail_no_request(tmp_path: Path, p
 
 async def check_written(url: str, load: Load) -> None:
     """Each session of a writer has as many actions as were acknowledged."""
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with async_web_client() as http:
         for number in range(WRITERS):
             path = f"/api/actions/s{number}"
             last = load.written[path]
@@ -154,7 +155,7 @@ async def check_written(url: str, load: Load) -> None:
 
 async def until_chosen(port: int) -> None:
     """Wait until the balancer sends requests to a gateway again, by what that gateway has counted."""
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http, asyncio.timeout(PATIENCE):
+    async with async_web_client() as http, asyncio.timeout(PATIENCE):
         while not answered(await http.get(f"http://127.0.0.1:{port}/metrics")):
             await asyncio.sleep(0.1)
 

@@ -55,6 +55,17 @@ def test_the_gateway_serves(gateway_url: str) -> None:
         assert b"holdfast_events_appended_total 1.0" in answer.read()
 
 
+def test_the_dashboard_is_in_the_wheel(gateway_url: str) -> None:
+    asked = urllib.request.Request(gateway_url, headers={"Accept": "text/html"})
+    with urllib.request.urlopen(asked) as answer:
+        page = answer.read().decode()
+    names = re.findall(r'(?:src|href)="(/dashboard/assets/[^"]+)"', page)
+    assert names
+    for name in names:
+        with urllib.request.urlopen(gateway_url + name) as answer:
+            assert answer.read()
+
+
 def test_the_bundled_runtime_is_proven(bin_folder: Path, tmp_path: Path) -> None:
     command = [str(bin_folder / "holdfast"), "prove", "--only", "name,crash"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)

@@ -2,6 +2,7 @@
 
 A `python` block is a program. An `sh` block is a script; the port 9000 is exchanged for a free one, and every
 `# → text` line must be found in the output, in order. A block after `<!-- not run: why -->` is left out, and says why.
+The README runs the command that is installed, other pages a fork of it, which is quicker and the same otherwise.
 """
 
 import contextlib
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.command_server import command_in
+from tests.support.processes import ended
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,35 +51,78 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("snippet", snippets(), ids=lambda snippet: snippet.name)
-def test_snippet_works_as_printed(snippet: Snippet, tmp_path: Path) -> None:
+def run_as_printed(snippet: Snippet, folder: Path) -> None:
+    """Run a snippet in a folder; it succeeds and says what the page says that it says."""
+    script = snippet.code
     if snippet.language == "python":
-        command = [sys.executable, "-c", snippet.code]
-        script = snippet.code
+        done = ended(script, module="tests.docs.program", folder=folder)
+        code, said = done.returncode, done.stdout + done.stderr
     else:
-        if "curl" in snippet.code and not shutil.which("curl"):
+        if "curl" in script and not shutil.which("curl"):
             pytest.skip("NOT RUN: this snippet needs curl")
-        script = snippet.code.replace("9000", free_port())
-        command = ["bash", "-euo", "pipefail", "-c", script]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
-    if "localhost" in script:
-        environment |= {"no_proxy": "*", "HOLDFAST_PORT": re.findall(r"localhost:(\d+)", script)[0]}
-    log = tmp_path.parent / f"{tmp_path.name}.log"
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        try:
-            code = process.wait(timeout=90)
-        finally:
-            with contextlib.suppress(ProcessLookupError):  # whatever the snippet left running
-                os.killpg(process.pid, signal.SIGKILL)
-    said = log.read_text()
+        script = script.replace("9000", free_port())
+        code, said = in_a_shell(script, folder, installed=snippet.name.startswith("README"))
     assert code == 0, said
     at = 0
     for expected in re.findall(r"^# → (.*)$", script, re.M):
         at = said.find(expected, at)
         assert at >= 0, f"{expected!r} is not in what follows:\n{said}"
+
+
+def in_a_shell(script: str, folder: Path, *, installed: bool) -> tuple[int, str]:
+    """The exit code of a script that is run in this folder, and what was said; whatever it left running is killed."""
+    beside = folder.parent / f"{folder.name}.beside"
+    beside.mkdir(exist_ok=True)
+    curl_at_once(beside)
+    path = f"{beside}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "XDG_STATE_HOME": str(beside / "state")}
+    if "localhost" in script:
+        environment |= {"no_proxy": "*", "HOLDFAST_PORT": re.findall(r"localhost:(\d+)", script)[0]}
+    commands = contextlib.nullcontext() if installed else command_in(beside)
+    with commands, (beside / "log").open("w") as output:
+        process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(timeout=90)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return code, (beside / "log").read_text()
+
+
+def curl_at_once(folder: Path) -> None:
+    """Make a curl that, told to retry while nobody listens, begins as soon as somebody does, and is curl from there on.
+
+    As printed it waits for a second after the first refusal, which is longer than most starts take.
+    """
+    curl = folder / "curl"
+    curl.write_text(f"""#!/bin/bash
+if [[ " $* " == *" --retry-connrefused "* ]]; then
+  for _ in $(seq 1000); do (: > /dev/tcp/127.0.0.1/$HOLDFAST_PORT) 2>/dev/null && break; sleep 0.03; done
+fi
+exec {shutil.which("curl")} "$@"
+""")
+    curl.chmod(0o755)
+
+
+@pytest.mark.parametrize("snippet", snippets(), ids=lambda snippet: snippet.name)
+def test_snippet_works_as_printed(snippet: Snippet, tmp_path: Path) -> None:
+    run_as_printed(snippet, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "snippet", [each for each in snippets() if each.name.startswith("README")], ids=lambda s: s.name
+)
+def test_what_the_readme_shows_can_be_run_twice(snippet: Snippet, tmp_path: Path) -> None:
+    for _ in range(2):
+        run_as_printed(snippet, tmp_path)
 
 
 @pytest.mark.parametrize("snippet", snippets(), ids=lambda snippet: snippet.name)

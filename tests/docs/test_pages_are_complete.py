@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.cli.doctor import MODES, surroundings
 from holdfast.core import errors
+from holdfast.gateway.access.scopes import OPEN
 from holdfast.gateway.app import create_app
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.runtime.proofs import catalogue
 from holdfast.store import open_store
+from holdfast.store.health import CHECKS, OPENING
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,6 +31,16 @@ def test_every_path_that_contributors_are_sent_to_exists() -> None:
     assert lost == set()
 
 
+def test_every_check_of_doctor_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text()
+    table = page.split("## The checks")[1].split("\n## ")[0]
+    checks = {check.name: "both" if len(check.engines) > 1 else "SQLite" for check in CHECKS}
+    everywhere = dict.fromkeys((*OPENING, *surroundings.NAMES), "both")
+    assert dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", table, re.M)) == checks | everywhere
+    modes = re.findall(r"^\| `([a-z-]+)` \|", page.split("## The older layout")[1], re.M)
+    assert sorted(modes) == sorted(MODES)
+
+
 async def test_every_route_is_on_the_gateways_page(sqlite_url: str) -> None:
     page = (ROOT / "docs" / "gateway.md").read_text()
     async with await open_store(sqlite_url) as store:
@@ -35,6 +48,11 @@ async def test_every_route_is_on_the_gateways_page(sqlite_url: str) -> None:
     for path, operations in paths.items():
         for method in operations:
             assert f"`{method.upper()} {path}`" in page, f"{method.upper()} {path} is not documented"
+
+
+def test_what_is_open_to_everybody_is_on_the_page_about_security() -> None:
+    (row,) = re.findall(r"^\| nothing \| (.*) \|$", (ROOT / "docs" / "security.md").read_text(), re.M)
+    assert set(re.findall(r"`GET ([^`]+)`", row)) == OPEN
 
 
 def test_every_proof_and_every_broken_kind_is_on_the_proofs_page() -> None:

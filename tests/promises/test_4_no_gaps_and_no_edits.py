@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from holdfast.core.chain import GENESIS, seal
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 
 
 def change(url: str, sql: str) -> None:
@@ -82,10 +82,9 @@ async def test_an_identity_without_an_event_is_found(store_url: str) -> None:
         assert await store.verification.files() == ["session s has an identity for event 7, which is not there"]
 
 
-async def test_identities_are_looked_through_a_page_at_a_time(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_identities_are_looked_through_a_page_at_a_time(store_url: str) -> None:
     """One read over all of a large store would be ended after 5 s, and be taken for damage."""
-    monkeypatch.setattr("holdfast.store.log.verify.IDENTITIES", 7)
-    async with await open_store(store_url) as store:
+    async with await open_store(store_url, tuning=StoreTuning(identities_page=7)) as store:
         for name in ("a", "b", "c"):
             await store.append(name, [NewEvent("t", n, event_id=f"{n:02d}") for n in range(10)])
         assert await store.verification.files() == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support.changes import assert_verified
-from tests.support.children import spawn
+from tests.support.processes import spawn
 
 from holdfast.core import types
 from holdfast.core.errors import InvalidInput, NotFound

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.counting import cost_of, steps_of
+from tests.support.read_costs import cost_of, steps_of
 
+from holdfast.core import Resumed
 from holdfast.core.errors import InvalidInput
 from holdfast.store import NewEvent, Store, open_store
 from holdfast.store.engine import Tx
-from holdfast.store.log import reading, rows
 from holdfast.store.sessions.resume import resume
 
 SHORT, LONG = 1_000, 20_000
@@ -114,11 +114,12 @@ async def test_it_is_one_moment(store: Store) -> None:
     await writer
 
 
-async def test_what_is_open_is_bounded_and_how_much_more_there_is_is_said(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_open_is_bounded_and_how_much_more_there_is_is_said(store: Store) -> None:
     """By number and by bytes; what is done does not count."""
-    monkeypatch.setattr(rows, "MOST_CHILDREN", 3)
+
+    async def resumed(**bounds: int) -> Resumed:
+        return await store.sessions.workers.read(lambda tx: resume(tx, store.tenant, "s", **bounds))
+
     for number in range(6):
         await store.goals.add("s", f"goal {number}", goal_id=f"g{number}")
         await store.agents.spawn("s", "helper", {}, agent_id=f"a{number}")
@@ -126,13 +127,11 @@ async def test_what_is_open_is_bounded_and_how_much_more_there_is_is_said(
     await store.goals.update("s", "g5", {"status": "completed"})
     await store.goals.update("s", "g4", {"status": "in_progress"})
     await store.agents.complete("s", "a5")
-    found = await store.resume("s")
+    found = await resumed(most_open=3)
     assert ([goal.goal_id for goal in found.goals], found.goals_omitted) == (["g2", "g3", "g4"], 2)
     assert ([agent.agent_id for agent in found.agents], found.agents_omitted) == (["a2", "a3", "a4"], 2)
     assert ([effect.call_id for effect in found.effects], found.effects_omitted) == (["c3", "c4", "c5"], 3)
-    monkeypatch.setattr(rows, "MOST_CHILDREN", 1_000)
     found = await store.resume("s")
     assert (len(found.goals), found.goals_omitted, found.agents_omitted, found.effects_omitted) == (5, 0, 0, 0)
-    monkeypatch.setattr(reading, "PAGE_BYTES", 200)
-    found = await store.resume("s")
+    found = await resumed(most_open_bytes=200)
     assert 0 < len(found.goals) < 5 == len(found.goals) + found.goals_omitted

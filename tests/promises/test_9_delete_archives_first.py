@@ -6,15 +6,14 @@ from collections.abc import Awaitable
 import pytest
 from tests.support.following import take
 from tests.support.material import numbered, said
-from tests.support.steps import short_steps, verified, where
+from tests.support.steps import verified, where
+from tests.support.tuned import SHORT
 
 from holdfast.core import Lease, TaskState
 from holdfast.core.errors import SessionGone
 from holdfast.store import Store, open_store
 
-__all__ = ["short_steps"]
-
-pytestmark = pytest.mark.usefixtures("short_steps")
+pytestmark = pytest.mark.tuned(step_events=SHORT)
 
 
 def everything_on(store: Store, session_id: str, digest: str) -> list[Awaitable[object]]:
@@ -121,6 +120,32 @@ async def test_every_event_is_in_exactly_one_place_at_every_moment(store: Store)
     assert len(seen) > 1, "nobody looked while it moved"
     assert [event async for event in store.archives.events("s")] == before
     await verified(store)
+
+
+async def test_whoever_undeletes_it_has_it_back_and_nothing_else_brings_it_back(store: Store) -> None:
+    entry = await store.keys.open("k")
+    await store.append(entry.session_id, numbered(*range(20)))
+    before = await store.read(entry.session_id)
+    await store.deletion.delete(entry.session_id)
+    another = await store.keys.open("k")
+    assert another.session_id != entry.session_id
+    with pytest.raises(SessionGone):
+        await store.append(entry.session_id, numbered(1))
+    done = await store.undeletion.undelete(entry.session_id)
+    assert (await store.read(entry.session_id))[:20] == before
+    assert (done.keys, done.keys_taken) == ((), ("k",))
+    assert (await store.keys.open("k")).session_id == another.session_id, "the conversation has gone on since"
+    await verified(store, entry.session_id, another.session_id)
+
+
+async def test_a_deletion_by_mistake_is_undone_with_its_key(store: Store) -> None:
+    entry = await store.keys.open("k")
+    await store.append(entry.session_id, numbered(*range(20)))
+    await store.deletion.delete(entry.session_id)
+    await store.undeletion.undelete(entry.session_id)
+    assert (await store.keys.open("k")).session_id == entry.session_id
+    await store.append(entry.session_id, numbered(21))
+    await verified(store, entry.session_id)
 
 
 async def test_followers_are_told(store: Store) -> None:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 
 import httpx2
 from tests.support.deaf import begin, deaf
+from tests.support.web import web_client
 
 MB = 1024 * 1024
 LARGE = 15 * MB
@@ -62,7 +63,7 @@ class Target:
         status = 0
         try:
             with (
-                httpx2.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as client,
+                web_client(base_url=self.url, timeout=PATIENCE) as client,
                 client.stream(method, path, content=content, headers=headers) as answer,
             ):
                 status = answer.status_code

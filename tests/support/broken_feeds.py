@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx2
-from tests.gateway.process import PATIENCE, Running, running
+from tests.gateway.process import Running, running
 from tests.support.chaos_proxy import ChaosProxy, chaos_before
+from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
@@ -129,7 +130,7 @@ async def over_sse(url: str, query: dict[str, str]) -> AsyncIterator[dict[str, A
     what = {name: value for name, value in query.items() if name not in {"after", "cursor"}}
     place = {"Last-Event-ID": query.get("after") or query["cursor"]}
     async with (
-        httpx2.AsyncClient(trust_env=False, verify=False, timeout=SILENT_SECONDS) as http,
+        async_web_client(timeout=SILENT_SECONDS) as http,
         http.stream("GET", f"{url}/api/feed", params=what, headers=place) as answer,
     ):
         assert answer.status_code == 200
@@ -167,7 +168,7 @@ async def _prepared(gateway: Running) -> tuple[Written, list[Subscriber]]:
     owned = {user: frozenset(names[number :: len(USERS)]) for number, user in enumerate(USERS)}
     async with connect(gateway.live, proxy=None) as live:
         start = json.loads(await live.recv())["cursor"]
-    async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with async_web_client(base_url=gateway.url) as http:
         for user, own in owned.items():
             for name in sorted(own):
                 made = await http.post("/api/sessions", json={"sessionId": name, "userId": user})
@@ -184,7 +185,7 @@ async def _write(
     url: str, written: Written, subscribers: Sequence[Subscriber], events: int, enough: Callable[[], bool]
 ) -> None:
     """Append in batches, and go on until connections were broken often enough, with the slowest not too far behind."""
-    async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=PATIENCE) as http:
+    async with async_web_client(base_url=url) as http:
         try:
             while written.events < events or not enough():
                 name = f"s{written.events // LINES % SESSIONS}"

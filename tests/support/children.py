@@ -1,25 +1,12 @@
-"""Processes that tests start and kill: forked from a clean server process, before any store is open."""
+"""What the processes do that tests start with `spawn` and kill."""
 
 import asyncio
-import multiprocessing
 import os
-from collections.abc import Callable
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 from holdfast.core.errors import StaleWriter
 from holdfast.store import NewEvent, open_store
-
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.support.children"])
-
-
-def spawn(target: Callable[..., None], *args: Any) -> ForkServerProcess:
-    """Start a child that runs `target`."""
-    process = CONTEXT.Process(target=target, args=args, daemon=True)
-    process.start()
-    return process
 
 
 def write_until_killed(url: str, session_id: str, journal: str, again: list[str], *, ack_early: bool) -> None:

@@ -1,6 +1,8 @@
-"""PostgreSQL servers with a history: a primary, its standby, a promotion. On loopback ports, from the wheel's binaries.
+"""PostgreSQL servers with a history: a primary, its standby, a promotion, a crash, a copy that is begun again.
 
-They are run as the wheel's own user where we are root, which PostgreSQL refuses.
+They listen on loopback ports and are the wheel's, run as the wheel's own user where we are root, which PostgreSQL
+refuses. A copy that is begun again is what an asynchronous standby is after its promotion, and what a restore to an
+earlier moment is: the same cluster with a new timeline, without what was committed since.
 """
 
 import os
@@ -11,12 +13,13 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psycopg
+from tests.support.eventually import wait_until
 from tests.support.postgres import in_memory
 
 USER = "pgserver"
@@ -29,8 +32,11 @@ wal_level = replica
 hot_standby = on
 wal_keep_size = 256MB
 wal_log_hints = on
+max_prepared_transactions = 5
 logging_collector = off
 """
+LAZY = "wal_writer_delay = 10s\n"
+"""What nobody waits for is not on the disk when a test crashes the server."""
 
 
 @dataclass(slots=True)
@@ -59,7 +65,12 @@ class Node:
                 rows = found.fetchall() if found.description else []
         return rows
 
-    def run(self, program: str, *arguments: str) -> None:
+    def new_database(self, name: str) -> str:
+        """The URL of an empty database."""
+        self.sql(f'CREATE DATABASE "{name}" TEMPLATE template0')
+        return self.url(name)
+
+    def run(self, program: str, *arguments: str | Path) -> None:
         """Run one of PostgreSQL's programs, and wait for it."""
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
@@ -75,17 +86,32 @@ class Node:
             assert done.returncode == 0, said.read().decode()
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it answers, a copy until it is a primary."""
         log = self.folder.parent / f"{self.folder.name}.log"
-        self.run("pg_ctl", "-w", "-D", str(self.folder), "-l", str(log), "-o", f"-p {self.port}", "start")
+        copied = (self.folder / "recovery.signal").exists()
+        self.run("pg_ctl", "-w", "-D", self.folder, "-l", log, "-o", f"-p {self.port}", "start")
+        if copied:
+            wait_until(lambda: self.sql("SELECT pg_is_in_recovery()") == [(False,)])
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it; `immediate` is as a crash."""
-        self.run("pg_ctl", "-w", "-D", str(self.folder), "-m", mode, "stop")
+        self.run("pg_ctl", "-w", "-D", self.folder, "-m", mode, "stop")
+
+    def crash(self) -> None:
+        """End every process of the server at once; nothing more is written."""
+        self.stop("immediate")
+
+    def copy(self) -> "Node":
+        """What is committed now, as another server at the same address that is not started yet."""
+        other = Node(self.folder.with_name(f"{self.folder.name}-copy"), self.port, self.binaries)
+        self.run("pg_basebackup", "-D", other.folder, "-d", self.url(), "-c", "fast", "-X", "stream", "--no-sync")
+        other.write_settings("restore_command = false\n")
+        (other.folder / "recovery.signal").touch()
+        return other
 
     def promote(self) -> None:
         """Make a standby the primary of a new timeline."""
-        self.run("pg_ctl", "-w", "-D", str(self.folder), "promote")
+        self.run("pg_ctl", "-w", "-D", self.folder, "promote")
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the server and all its processes."""
@@ -101,19 +127,18 @@ class Node:
             file.write(text)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Servers in one folder, of which the first began as the primary."""
 
     place: Path
     binaries: Path
-    nodes: list[Node] = field(default_factory=list)
 
-    def primary(self) -> Node:
-        """A new, running primary."""
+    def primary(self, settings: str = "") -> Node:
+        """A new, running primary, with more settings than all have."""
         node = self._node("primary")
-        node.run("initdb", "-D", str(node.folder), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-        node.write_settings(SETTINGS)
+        node.run("initdb", "-D", node.folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        node.write_settings(SETTINGS + settings)
         node.start()
         return node
 
@@ -121,24 +146,22 @@ class Cluster:
         """A new, running standby of another server."""
         node = self._node(name)
         given = f"host=127.0.0.1 port={of.port} user=postgres application_name={name}"
-        node.run("pg_basebackup", "-d", given, "-D", str(node.folder), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        node.run("pg_basebackup", "-d", given, "-D", node.folder, "-R", "-X", "stream", "-c", "fast", "--no-sync")
         node.start()
         return node
 
     def stop(self) -> None:
         """Stop whatever runs."""
-        for node in self.nodes:
-            if (node.folder / "postmaster.pid").exists():
-                node.signal(signal.SIGCONT)
-                with suppress(AssertionError, subprocess.TimeoutExpired):
-                    node.stop("immediate")
+        for running in self.place.glob("*/postmaster.pid"):
+            node = Node(running.parent, 0, self.binaries)
+            node.signal(signal.SIGCONT)
+            with suppress(AssertionError, subprocess.TimeoutExpired):
+                node.crash()
 
     def _node(self, name: str) -> Node:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            node = Node(self.place / name, free.getsockname()[1], self.binaries)
-        self.nodes.append(node)
-        return node
+            return Node(self.place / name, free.getsockname()[1], self.binaries)
 
 
 @contextmanager
@@ -157,6 +180,20 @@ def cluster() -> Iterator[Cluster]:
     finally:
         made.stop()
         shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def crashing_server() -> Iterator[Node]:
+    """A running server of a test's own, to crash, to copy and to begin again; nothing is left of it at the end."""
+    with cluster() as servers:
+        yield servers.primary(LAZY)
+
+
+def copy_database(server: Node, source: str, target: str) -> None:
+    """pg_dump one database into another, which is empty."""
+    dump = server.folder.parent / "dump.sql"
+    server.run("pg_dump", "-d", source, "-f", dump)
+    server.run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", target, "-f", dump)
 
 
 def _as_user() -> dict[str, Any]:

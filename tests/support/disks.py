@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.support.children import CONTEXT, spawn
+from tests.support.processes import CONTEXT, spawn
 
 from holdfast.core import SystemClock, TimeOrderedIds
 from holdfast.core.errors import StorageFull
@@ -20,6 +20,7 @@ from holdfast.store.engine import Tx
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.machinery import Machinery
 from holdfast.store.sqlite import SqliteEngine
+from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 RESERVE = 512 * 1024
 
@@ -39,11 +40,15 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def sqlite_store(path: Path, chores: Sequence[Chore] = (), **limits: Any) -> AsyncIterator[Store]:
+async def sqlite_store(
+    path: Path, chores: Sequence[Chore] = (), tuning: StoreTuning = DEFAULT_TUNING, **limits: Any
+) -> AsyncIterator[Store]:
     """A store with limits of its own."""
     clock = SystemClock()
     machinery = await asyncio.to_thread(
-        lambda: Machinery(SqliteEngine(path, clock, **limits), read_only=False, chores=chores)
+        lambda: Machinery(
+            SqliteEngine(path, clock, tuning=tuning, **limits), read_only=False, chores=chores, tuning=tuning
+        )
     )
     store = Store(machinery, "default", clock, TimeOrderedIds(clock))
     try:

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from tests.support.children import CONTEXT, spawn
+from tests.support.processes import CONTEXT, spawn
 
 from holdfast.core.errors import EffectUnresolved
 from holdfast.store import Store, open_store

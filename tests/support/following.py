@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tests.support.children import append_many, spawn
+from tests.support.children import append_many
+from tests.support.processes import spawn
 
 from holdfast.store import open_store
 

@@ -7,7 +7,6 @@ is not counted.
 import asyncio
 import json
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -21,7 +20,9 @@ import httpx2
 from tests.gateway.process import running
 from tests.support.hostile_inputs import Hostile
 from tests.support.memory import memory
+from tests.support.processes import Process
 from tests.support.raw_http import Answers, NotAnAnswer
+from tests.support.web import async_web_client
 
 AT_A_TIME = 12
 TALKERS = 8
@@ -73,7 +74,7 @@ async def attack(
     outcome = Outcome()
     chosen = ["--store", store] if store else []
     with running(folder / "data", "--auth", "none", *chosen) as gateway, heard_from(gateway.process) as said:
-        async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=SECONDS_TO_ANSWER) as client:
+        async with async_web_client(base_url=gateway.url, timeout=SECONDS_TO_ANSWER) as client:
             whole = await prepare(client)
             began = time.monotonic()
             watching = asyncio.create_task(watch(gateway.process.pid, outcome, inputs, told))
@@ -106,7 +107,7 @@ async def attack(
 
 
 @contextmanager
-def heard_from(process: subprocess.Popen[str]) -> Iterator[list[str]]:
+def heard_from(process: Process) -> Iterator[list[str]]:
     """What a process says on stderr while this lasts: a pipe that nobody empties would stop it."""
     said: list[str] = []
 

@@ -167,6 +167,7 @@ TEMPLATES = [
     Template("POST", "/api/state/{s}/agents/{o}/complete", {"status": "failed", "result": {}}),
     Template("GET", "/api/query/recent?limit=5"),
     Template("GET", "/api/query/stats?days=3", weight=1),
+    Template("GET", "/api/query/usage?session={s}", weight=1),
     Template(
         "GET", '/api/query/search?q="a%20phrase"%20pre*%20-x&session={s}&user=u&type=n&cursor=x&limit=5', weight=2
     ),
@@ -177,6 +178,7 @@ TEMPLATES = [
     Template("POST", "/api/import", "not an archive", 2),
     Template("POST", "/api/retention", {"maxAgeMs": 2**50, "maxSessions": 2**50, "maxBytes": None, "dryRun": True}, 1),
     Template("GET", "/api/archives?cursor=x&limit=5", weight=2),
+    Template("POST", "/api/archives/{s}/restore", weight=2),
     Template("POST", "/api/archives/purge", {"sessions": ["fuzz-9"], "dryRun": True}, 1),
     Template("GET", "/api/audit?cursor=x&limit=5", weight=2),
     Template("GET", "/api/tokens", weight=1),

@@ -5,8 +5,9 @@ import random
 import time
 from pathlib import Path
 
-from tests.support.children import spawn, write_until_killed
+from tests.support.children import write_until_killed
 from tests.support.history import History, violations
+from tests.support.processes import spawn
 
 from holdfast.store import open_store
 

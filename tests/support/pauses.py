@@ -14,16 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
-from tests.a2a.webhooks import Hook
-from tests.a2a.webhooks import listening as hook_listening
-from tests.support import conversing
+from tests.support import conversing_clients
 from tests.support import pauses_plan as plan
-from tests.support.conversing import Talk, Talks, talk_until_stopped
+from tests.support.breakable_link import Way, way_to
+from tests.support.conversing_clients import Talk, Talks, talk_until_stopped
 from tests.support.gateway_kills import Gateway, fixed_ports
 from tests.support.pauses_plan import Fault, plan_of
-from tests.support.retrying import Clients, write_until_stopped
-from tests.support.retrying import wrongs as written_wrongs
-from tests.support.severed import Way, way_to
+from tests.support.retrying_clients import Clients, write_until_stopped
+from tests.support.retrying_clients import wrongs as written_wrongs
+from tests.support.scripted_server import ScriptedServer, webhook
 
 from holdfast.store import open_store
 
@@ -32,7 +31,7 @@ PATIENCE = 120.0
 SECONDS_BETWEEN_WORDS = 15.0
 END_BACKENDS = """
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+    WHERE datname = current_database() AND application_name <> 'faults' AND backend_type = 'client backend'
       AND abs(hashtext(pid::text)) %% 100 < %s"""
 
 Say = Callable[[str], None]
@@ -73,12 +72,12 @@ async def pause_gateways(
     """Run a plan of so many faults, or as much of it as comes before a time (of the monotonic clock)."""
     outcome = Outcome()
     async with AsyncExitStack() as stack:
-        hook = await stack.enter_async_context(hook_listening())
+        hook = stack.enter_context(webhook())
         served = [await _served(stack, store_url, folder / f"g{n}") for n in range(gateways)]
         for each, port in zip(served, fixed_ports(gateways), strict=True):
             each.gateway.port = port
             stack.push_async_callback(_kill, each)
-            await each.gateway.start()
+            each.gateway.start()
             await each.gateway.until_ready(PATIENCE)
         talks = Talks([each.gateway.url for each in served], hook, [Talk(f"talk{n}") for n in range(TALKS)])
         clients = Clients([each.gateway.url for each in served])
@@ -97,7 +96,7 @@ async def pause_gateways(
         async with await open_store(store_url) as store:
             outcome.wrong += await written_wrongs(store, clients)
             workspaces = [each.gateway.folder / "workspace" for each in served]
-            outcome.wrong += await conversing.wrongs(store, talks, workspaces)
+            outcome.wrong += await conversing_clients.wrongs(store, talks, workspaces)
     return outcome
 
 
@@ -134,24 +133,23 @@ async def _run_plan(
 
 
 async def _suffer(each: Served, fault: Fault, store_url: str, outcome: Outcome) -> None:
-    process = each.gateway.process
-    assert process is not None
     try:
         match fault.kind:
             case plan.PAUSE:
-                process.send_signal(signal.SIGSTOP)
+                each.gateway.send(signal.SIGSTOP)
                 try:
                     await asyncio.sleep(fault.seconds)
                 finally:
-                    process.send_signal(signal.SIGCONT)
+                    each.gateway.send(signal.SIGCONT)
             case plan.KILL | plan.STOP:
                 code = await each.gateway.end(signal.SIGKILL if fault.kind == plan.KILL else signal.SIGTERM)
                 if fault.kind == plan.STOP and code:
                     outcome.wrong.append(f"a gateway that was stopped ended with {code}")
-                await each.gateway.start()
+                each.gateway.start()
                 await each.gateway.until_ready(PATIENCE)
             case plan.BACKENDS:
-                async with await psycopg.AsyncConnection.connect(store_url, autocommit=True) as connection:
+                connecting = psycopg.AsyncConnection.connect(store_url, autocommit=True, application_name="faults")
+                async with await connecting as connection:
                     await connection.execute(END_BACKENDS, (int(fault.share * 100),))
             case _:
                 each.way.cut()
@@ -170,20 +168,20 @@ async def _come_to_an_end(work: list["asyncio.Task[None]"], talks: Talks, outcom
             outcome.wrong.append(f"a client ended: {each.exception()!r}")
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
-            while conversing.untold(talks):
+            while conversing_clients.untold(talks):
                 await asyncio.sleep(0.1)
 
 
-def _count(outcome: Outcome, talks: Talks, clients: Clients, hook: Hook) -> None:
+def _count(outcome: Outcome, talks: Talks, clients: Clients, hook: ScriptedServer) -> None:
     said = [each for talk in talks.all for each in talk.said]
     outcome.tasks.update(each.state.removeprefix("TASK_STATE_").lower() or "open" for each in said)
-    outcome.given_up = sum(conversing.GIVEN_UP in each.why for each in said)
+    outcome.given_up = sum(conversing_clients.GIVEN_UP in each.why for each in said)
     outcome.written = clients.answered
-    outcome.posts = len(hook.posted)
+    outcome.posts = len(hook.requests)
 
 
 async def _kill(each: Served) -> None:
-    if each.gateway.process is not None and each.gateway.process.returncode is None:
+    if each.gateway.runs:
         await each.gateway.end(signal.SIGKILL)
 
 

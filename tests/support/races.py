@@ -1,6 +1,7 @@
 """Let processes race for the same seq."""
 
-from tests.support.children import CONTEXT, race, spawn
+from tests.support.children import race
+from tests.support.processes import CONTEXT, spawn
 
 from holdfast.store import open_store
 

@@ -4,30 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from tests.support.material import numbered, said
 
 from holdfast.core import TaskState
 from holdfast.store import NewEvent, Store
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
-from holdfast.store.lifecycle import arrivals
 from holdfast.store.part import Workers
 
-SHORT = 7
-"""A step's events, so that a log of fifty takes many."""
-
 HALF_DONE = """
-    SELECT session_id FROM sessions WHERE life IN ('arriving', 'leaving') UNION ALL
-    SELECT session_id FROM archives WHERE state = 'purging' UNION ALL
-    SELECT digest FROM attachments"""
-"""What is on its way in or out, or to be removed."""
-
-
-@pytest.fixture
-def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps of a few events."""
-    monkeypatch.setattr(arrivals, "STEP_EVENTS", SHORT)
+    SELECT session_id FROM sessions WHERE tenant = ?1 AND life IN ('arriving', 'leaving', 'returning') UNION ALL
+    SELECT session_id FROM archives WHERE tenant = ?1 AND state = 'purging' UNION ALL
+    SELECT digest FROM attachments WHERE tenant = ?1"""
 
 
 @dataclass(slots=True)
@@ -63,9 +51,15 @@ async def rows(store: Store, sql: str, *args: Any) -> list[tuple[Any, ...]]:
     return await store.forks.workers.read(lambda tx: tx.all(sql, *args))
 
 
+async def half_done(store: Store) -> list[str]:
+    """What of the tenant's is on its way in or out, or to be removed."""
+    return [name for (name,) in await rows(store, HALF_DONE, store.tenant)]
+
+
 async def number_of(store: Store, session_id: str) -> int | None:
     """The number of a session's row, whatever its life."""
-    found = await rows(store, "SELECT session_no FROM sessions WHERE session_id = ?1", session_id)
+    sql = "SELECT session_no FROM sessions WHERE tenant = ?1 AND session_id = ?2"
+    found = await rows(store, sql, store.tenant, session_id)
     return found[0][0] if found else None
 
 
@@ -97,6 +91,7 @@ TABLES = (
     "archived_events",
     "archives",
     "arrivals",
+    "returns",
     "session_entries",
     "leases",
 )

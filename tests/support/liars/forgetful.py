@@ -9,7 +9,7 @@ from holdfast.store.log import prepare
 remember = prepare.prepare
 
 
-def forget(*args: Any, **kwargs: Any) -> prepare.Prepared:
+def forget(*args: Any, **kwargs: Any) -> prepare.PreparedEvent:
     """The event without its key."""
     return remember(*args, **kwargs)._replace(idempotency_key=None)
 

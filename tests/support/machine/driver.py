@@ -23,14 +23,16 @@ from holdfast.core import HoldfastError, errors
 from holdfast.core.errors import Busy, NotFound, OutcomeUnknown, StoreUnavailable
 from holdfast.store import Store
 from holdfast.store.engine import Tx
-from holdfast.store.lanes import group
 from holdfast.store.lifecycle import arrivals
 from holdfast.store.lifecycle.deletion import move_step
 from holdfast.store.machinery import Machinery
 from holdfast.store.part import session_lock
+from holdfast.store.tuning import StoreTuning
 from holdfast.store.urls import open_engine
 
 ROUND = 250
+LONG_GROUPS = StoreTuning(group_seconds=60.0)
+"""A group is not cut by the clock: both engines have the same."""
 TROUBLE = (OutcomeUnknown, StoreUnavailable, Busy)
 """What a caller may be told only if something broke."""
 
@@ -77,7 +79,7 @@ async def side(url: str) -> AsyncIterator[Side]:
     """A store that breaks where it is told to, without chores."""
     clock, faults, numbers = StepClock(), Faults(), count(1)
     machinery = await asyncio.to_thread(
-        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False)
+        lambda: Machinery(BrokenEngine(open_engine(url, clock), faults), read_only=False, tuning=LONG_GROUPS)
     )
     store = Store(machinery, "default", clock, lambda: f"{next(numbers):026}")
     try:
@@ -93,8 +95,6 @@ async def run_machine(
     """So many steps on each of the stores, a round at a time; ends with the first round that is wrong."""
     run = Run()
     async with AsyncExitStack() as stack:
-        stack.callback(setattr, group, "MAX_SECONDS", group.MAX_SECONDS)
-        group.MAX_SECONDS = 60.0  # a group is not cut by the clock: both engines have the same
         sides = [await stack.enter_async_context(side(url)) for url in urls]
         while run.steps < steps * len(sides) and not run.wrong:
             await _round(sides, run, seed, min(ROUND, steps - run.steps // len(sides)))

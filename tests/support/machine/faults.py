@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy
 from holdfast.store.engine import Damage, Engine, RecordedEvent, Row, Tx, Writer
-from holdfast.store.text.indexing import ASK_SCRUB
+from holdfast.store.text.word_index import ASK_SCRUB
 
 
 class Kind(Enum):

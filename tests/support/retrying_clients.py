@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import msgspec
 from tests.support.history import History, violations
+from tests.support.web import async_web_client
 
 from holdfast.core import types
 from holdfast.store import Event, Store
@@ -88,7 +89,7 @@ KINDS: tuple[Callable[[str, str, int], Call], ...] = (append, batch, patch)
 async def write_until_stopped(clients: Clients, name: str, session_id: str, number: int) -> None:
     """One client: call after call, numbered from here on, each until it is acknowledged, some of them once more."""
     chance = random.Random(f"{name} {session_id}")
-    async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
+    async with async_web_client(timeout=30) as http:
         while not clients.stopping:
             number += 1
             call = chance.choice(KINDS)(session_id, f"{name}-{number}", number)

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from tests.a2a.webhooks import Hook
 from tests.support.asking_gateway import ASK
+from tests.support.scripted_server import ScriptedServer
+from tests.support.web import async_web_client
 
 from holdfast.a2a.turns import recovery
 from holdfast.a2a.turns.keys import session_key
@@ -63,7 +64,7 @@ class Talks:
     """What all clients share."""
 
     urls: Sequence[str]
-    hook: Hook
+    hook: ScriptedServer
     all: list[Talk] = field(default_factory=list)
     stopping: bool = False
     refused: list[str] = field(default_factory=list)
@@ -88,7 +89,7 @@ def text_of(talk: Talk, kind: str, number: int) -> str:
 async def talk_until_stopped(talks: Talks, talk: Talk, seed: int) -> None:
     """One client: message after message, each until its task has ended."""
     chance = random.Random(f"{seed} {talk.name}")
-    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with async_web_client(timeout=PATIENCE) as http:
         number = 0
         while not talks.stopping:
             number += 1
@@ -155,7 +156,7 @@ def untold(talks: Talks) -> set[str]:
     """The tasks whose end was not posted."""
     told = Counter(
         posted.body["statusUpdate"]["taskId"]
-        for posted in talks.hook.posted
+        for posted in talks.hook.requests
         if "statusUpdate" in posted.body
         and posted.body["statusUpdate"]["status"]["state"] not in {*RUNNING, INPUT_REQUIRED}
     )

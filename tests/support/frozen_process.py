@@ -11,12 +11,11 @@ from typing import Any
 from tests.support.material import numbered
 
 from holdfast.core import HoldfastError
-from holdfast.store import NewEvent, Store, open_store
+from holdfast.store import NewEvent, Store, StoreTuning, open_store
 from holdfast.store.engine import Tx
 from holdfast.store.log.append import append
 from holdfast.store.log.prepare import prepare_all
 from holdfast.store.part import session_lock
-from holdfast.store.postgres import frozen_clients
 
 KEYED = "kept"
 
@@ -24,10 +23,9 @@ KEYED = "kept"
 def stop_in_a_group(url: str, session_id: str, answers: str, patience: float) -> None:
     """Append twice in one group and stop between the two; then write down what the callers were told, and what a
     retry of the second, under its key, was told."""
-    frozen_clients.FROZEN_SECONDS = patience
 
     async def run() -> None:
-        async with await open_store(url) as store:
+        async with await open_store(url, tuning=StoreTuning(frozen_seconds=patience)) as store:
             first = asyncio.ensure_future(_append_and_stop(store, session_id))
             await asyncio.sleep(0)
             second = asyncio.ensure_future(_keyed(store, session_id))
