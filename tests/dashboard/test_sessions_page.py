@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 from tests.dashboard.browsing import PHONE, Tab, needs_chromium, tab_of
 from tests.dashboard.writing import append, describe, message, ok
+from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -129,6 +130,7 @@ def test_unread_until_it_is_opened(tab: Tab, client: httpx2.Client) -> None:
     append(client, "unread-1", message("agent", "news"))
     expect(row(tab, "unread-1").get_by_label("Unread")).to_be_visible()
     row(tab, "unread-1").get_by_role("link").click()
+    expect(tab.page.get_by_role("heading", name="Tidings")).to_be_visible()
     expect(tab.page.get_by_text("news")).to_be_visible()
     tab.page.keyboard.press("u")
     expect(row(tab, "unread-1")).to_be_visible()
@@ -144,7 +146,13 @@ def test_pages_follow_as_one_scrolls(tab: Tab, client: httpx2.Client) -> None:
     tab.page.get_by_role("region", name="Sessions").hover()
     tab.page.mouse.wheel(0, 5_000)
     expect(tab.page.locator("[data-session]").first).not_to_have_attribute("data-session", "page-129")
-    tab.page.mouse.wheel(0, 50_000)
+
+    def scrolled_to_the_end() -> int:
+        """The end of the first page is not the end: whoever goes on scrolling gets there."""
+        tab.page.mouse.wheel(0, 50_000)
+        return row(tab, "page-000").count()
+
+    wait_until(scrolled_to_the_end, pause=0.1)
     expect(row(tab, "page-000")).to_be_visible()
     assert tab.ask("document.querySelectorAll('[data-session]').length") < 60
 
