@@ -147,7 +147,7 @@ async def test_a_disk_that_takes_half_a_line_keeps_none_of_it(
         before = path.read_bytes()
         await store.append("s", notes(2))
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        event = [event async for event in sessions.events("s", 1, 1)][0]
+        (event,) = [event async for event in sessions.events("s", 1, 1)]
         folder = FolderWriter(root, "s", one_file=True)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 30, limits[1]))
         try:

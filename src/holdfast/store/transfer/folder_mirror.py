@@ -62,6 +62,7 @@ class FolderMirror:
             for name in (SESSIONS, INCOMING, OUTGOING):
                 make_folder(self.root / name)
             self._empty(INCOMING)
+            make_folder(self.root / INCOMING / SESSIONS)
             self._empty(OUTGOING)
         except BaseException:
             os.close(self._file)
