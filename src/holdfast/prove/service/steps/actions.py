@@ -1,0 +1,100 @@
+"""Each thing was done once: in the world, as the programs' files show; in the sessions; and in the sessions' files."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidJson
+from holdfast.prove.live.claims import require, same
+from holdfast.prove.service import records
+from holdfast.prove.service.program import ProgramSpec
+from holdfast.prove.service.stage import ServiceStage, ServiceStep
+
+STARTED, FINISHED = "tool_started", "tool_finished"
+TOLD = "the session tells all that was done"
+FILES = "the files are the session"
+FILES_SECONDS = 30.0
+
+
+async def perform(stage: ServiceStage) -> str:
+    """Compare what was asked for, what was done, what was told, and what lies in files."""
+    counted = []
+    actions = 0
+    for program in stage.programs:
+        counted.append(program.check(stage.around.data(program.name), stage.cases[program.name]))
+        record = await records.read(stage.api, stage.sessions[program.name])
+        _check_told(stage, program, record)
+        await _check_files(stage, stage.sessions[program.name], record)
+        actions += len(record.actions) + len(record.responses)
+    return f"{'; '.join(counted)}; told in {actions} actions and responses, the same in files"
+
+
+def _check_told(stage: ServiceStage, program: ProgramSpec, record: records.SessionRecord) -> None:
+    """ClaimBroken unless the session has each effect begun and ended once, and one response for each answer."""
+    for kind in program.begun:
+        same(len(record.of_type(kind)), 1, TOLD, f"{program.name} did not tell {kind} once")
+    require(bool(record.actions), TOLD, f"the session of {program.name} has no actions", expected="some", got="none")
+    begun, ended = (Counter(map(_effect, record.of_type(kind))) for kind in (STARTED, FINISHED))
+    for effect, count in (begun | ended).items():
+        require(
+            begun[effect] == ended[effect] == 1,
+            TOLD,
+            f"{program.name}: the effect {effect} was not begun and ended once",
+            expected="1 and 1",
+            got=f"{begun[effect]} and {ended[effect]}",
+        )
+        assert count == 1
+    effects = sum(1 for case in stage.cases[program.name] if case.effect)
+    require(
+        len(begun) >= effects,
+        TOLD,
+        f"{program.name} did not tell of all its effects",
+        expected=f"{effects} or more",
+        got=str(len(begun)),
+    )
+    same(len(record.responses), len(stage.cases[program.name]), TOLD, f"{program.name}: not one response for each case")
+
+
+def _effect(action: dict[str, Any]) -> str:
+    """What an effect is known by."""
+    details = action["details"] if isinstance(action["details"], dict) else {}
+    return str(details.get("idempotencyKey") or details.get("callId") or action.get("idempotencyKey"))
+
+
+async def _check_files(stage: ServiceStage, session_id: str, record: records.SessionRecord) -> None:
+    """ClaimBroken unless the session's file has each action and response once, soon."""
+    expected = [
+        event["eventId"] for event in sorted([*record.actions, *record.responses], key=lambda each: each["seq"])
+    ]
+    path = stage.around.files / "sessions" / session_id / "actions.jsonl"
+
+    async def missing() -> str:
+        found = _ids(path)
+        return "" if len(found) >= len(expected) else f"{len(found)} of {len(expected)} lines are in {path.name}"
+
+    await stage.until(FILES, missing, within=FILES_SECONDS)
+    found = _ids(path)
+    require(
+        found == expected,
+        FILES,
+        f"the lines of {session_id} are not the session's events, each once and in order",
+        expected=f"{len(expected)} lines",
+        got=f"{len(found)} lines, {len(set(found))} different",
+    )
+
+
+def _ids(path: Path) -> list[str]:
+    """The event ids in a file of lines; what is half written is none yet."""
+    found = []
+    for line in path.read_bytes().split(b"\n") if path.exists() else ():
+        try:
+            found.append(str(strict_json.parse_own(line)["eventId"]))
+        except (InvalidJson, ValueError, LookupError, TypeError):
+            continue
+    return found
+
+
+ACTIONS = ServiceStep(
+    "actions", "nothing was done twice or left out: in the world, in the sessions, in their files", perform
+)

@@ -1,0 +1,56 @@
+"""The dashboard, in a real browser: the three sessions are in its list, and each opens with its events."""
+
+import json
+
+from holdfast.prove.live.claims import same
+from holdfast.prove.service import browser
+from holdfast.prove.service.stage import PartLeftOut, ServiceStage, ServiceStep
+
+SHOWS = "the dashboard shows the sessions"
+NO_BROWSER = "there is no Chromium on this machine, so nobody has seen the dashboard"
+PAGE_SECONDS = 30.0
+LISTED = "[...document.querySelectorAll('[data-session]')].map((row) => row.dataset.session)"
+TOKEN_KEY = "holdfast.token"
+
+
+async def perform(stage: ServiceStage) -> str:
+    """Open the list and each session, as somebody with a browser does."""
+    program = browser.find()
+    if program is None:
+        raise PartLeftOut(NO_BROWSER, hint="scripts/chromium-here installs one on Debian")
+    stage.tell("opening the dashboard in Chromium")
+    async with browser.browser_page(program) as page:
+        if stage.around.token is not None:
+            token = json.dumps(stage.around.token)
+            await page.before_each_page(f"sessionStorage.setItem({json.dumps(TOKEN_KEY)}, {token})")
+        await page.open(f"{stage.around.dashboard}/#/sessions")
+        wanted = sorted(stage.sessions.values())
+
+        async def not_listed() -> str:
+            found = await page.value(
+                "[...document.querySelectorAll('[data-session]')].map(each => each.dataset.session)"
+            )
+            lacking = [session_id for session_id in wanted if session_id not in (found or [])]
+            return f"the list does not show {', '.join(lacking)}" if lacking else ""
+
+        try:
+            await stage.until(SHOWS, not_listed, within=PAGE_SECONDS)
+        finally:
+            (stage.evidence.folder / "dashboard-sessions.png").write_bytes(await page.picture())
+        for session_id in wanted:
+            await page.open(f"{stage.around.dashboard}/#/sessions/{session_id}")
+
+            async def not_shown(session_id: str = session_id) -> str:
+                text = str(await page.value("document.body.innerText") or "")
+                return "" if session_id in text and "ready" in text else f"the page of {session_id} does not show it"
+
+            try:
+                await stage.until(SHOWS, not_shown, within=PAGE_SECONDS)
+            finally:
+                (stage.evidence.folder / f"dashboard-{session_id}.png").write_bytes(await page.picture())
+        title = await page.value("document.title")
+    same(bool(title), True, SHOWS, "the page has no title")
+    return f"{len(wanted)} sessions in the list and each opened, in {program.rpartition('/')[2]}; pictures are beside"
+
+
+DASHBOARD = ServiceStep("dashboard", "a browser shows the sessions", perform)
