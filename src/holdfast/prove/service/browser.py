@@ -1,4 +1,4 @@
-"""A real Chromium without a window, driven by the DevTools protocol over a WebSocket: open a page, ask it, picture it."""
+"""A real Chromium without a window, driven by its DevTools protocol: open a page, ask it, take its picture."""
 
 import asyncio
 import base64

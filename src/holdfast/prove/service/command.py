@@ -1,4 +1,4 @@
-"""The whole of `holdfast prove service`, once its options are known: open the evidence, run, summarize, report, show."""
+"""The whole of `holdfast prove service`, once its options are known: run, summarize, report, show."""
 
 import asyncio
 import sys

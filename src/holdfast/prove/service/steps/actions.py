@@ -53,7 +53,8 @@ def _check_told(stage: ServiceStage, program: ProgramSpec, record: records.Sessi
         expected=f"{effects} or more",
         got=str(len(begun)),
     )
-    same(len(record.responses), len(stage.cases[program.name]), TOLD, f"{program.name}: not one response for each case")
+    given = len(stage.cases[program.name])
+    same(len(record.responses), given, TOLD, f"{program.name}: not one response for each case")
 
 
 def _effect(action: dict[str, Any]) -> str:

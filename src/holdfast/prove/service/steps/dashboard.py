@@ -2,6 +2,7 @@
 
 import json
 
+from holdfast.prove.live.api import at
 from holdfast.prove.live.claims import same
 from holdfast.prove.service import browser
 from holdfast.prove.service.stage import PartLeftOut, ServiceStage, ServiceStep
@@ -38,11 +39,14 @@ async def perform(stage: ServiceStage) -> str:
         finally:
             (stage.evidence.folder / "dashboard-sessions.png").write_bytes(await page.picture())
         for session_id in wanted:
+            found = await stage.api.must("session", "GET", at("/api/sessions/{}", session_id), limit=1)
+            events = f"{found['metadata']['headSeq']:,} events"
             await page.open(f"{stage.around.dashboard}/#/sessions/{session_id}")
 
-            async def not_shown(session_id: str = session_id) -> str:
+            async def not_shown(session_id: str = session_id, events: str = events) -> str:
                 text = str(await page.value("document.body.innerText") or "")
-                return "" if session_id in text and "ready" in text else f"the page of {session_id} does not show it"
+                lacking = [words for words in (events, "verified") if words not in text]
+                return f"the page of {session_id} does not say {lacking[0]!r}" if lacking else ""
 
             try:
                 await stage.until(SHOWS, not_shown, within=PAGE_SECONDS)
