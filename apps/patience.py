@@ -19,6 +19,13 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, ToolsAway) or models.passes(error)
 
 
+def in_words(error: BaseException) -> str:
+    """What went wrong; of a group, the first that did."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:500]
+
+
 async def keep_trying(program: RunningProgram, attempt: Callable[[], Awaitable[None]]) -> None:
     """Try until it is done, with longer and longer pauses for as long as nothing comes of it."""
     pause, report = FIRST_PAUSE, program.report
@@ -30,7 +37,7 @@ async def keep_trying(program: RunningProgram, attempt: Callable[[], Awaitable[N
         except Exception as error:
             if not is_away(error):
                 raise
-            await report.trouble(f"{type(error).__name__}: {error}"[:500])
+            await report.trouble(in_words(error))
         pause = FIRST_PAUSE if program.counts.get("done", 0) > done else min(pause * 2, LONGEST_PAUSE)
         with suppress(TimeoutError):
             await asyncio.wait_for(program.stopping.wait(), pause)

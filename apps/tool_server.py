@@ -79,9 +79,7 @@ class ToolServer:
 
 
 @asynccontextmanager
-async def tool_server(
-    url: str | None, token: str | None, module: str, *arguments: str
-) -> AsyncIterator[ToolServer]:
+async def tool_server(url: str | None, token: str | None, module: str, *arguments: str) -> AsyncIterator[ToolServer]:
     """The server at a URL, with a bearer token if it wants one, or the bundled one as a child of this process."""
     async with AsyncExitStack() as stack:
         try:

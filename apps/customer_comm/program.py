@@ -7,24 +7,19 @@ from typing import Any
 from apps import models, settings
 from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
-from apps.customer_comm import messages, team
+from apps.customer_comm import messages
 from apps.customer_comm.answers import AnswerFolder
+from apps.customer_comm.points import POINTS
 from apps.customer_comm.team import Team, new_case
 from apps.inbox import Inbox
 from apps.life import ProgramDescription, RunningProgram, live
-from apps.patience import is_away, keep_trying
+from apps.patience import in_words, is_away, keep_trying
 from apps.tool_server import tool_server
 
 NAME = "customer_comm"
 ABOUT = "A team that answers the customers of an operator of tandem flights."
-POINTS = (*messages.POINTS, "case:goal", *team.POINTS, "case:told", "case:moved")
 LOOK_SECONDS = 0.25
 MOST_TRIES = 3
-DESCRIPTION = ProgramDescription(
-    user="tandem-flights",
-    initial={"source": "apps/customer_comm", "input": "messages of customers", "config": {"model": models.described()}},
-    tags=("customer_comm", "langgraph"),
-)
 
 
 class CaseDesk:
@@ -100,7 +95,7 @@ class CaseDesk:
         if is_away(error):
             raise error
         self._tries[name] = self._tries.get(name, 0) + 1
-        await self._report.trouble(f"{name}: {type(error).__name__}: {error}"[:500])
+        await self._report.trouble(f"{name}: {in_words(error)}")
         if self._tries[name] >= MOST_TRIES:
             await self._report.end_goal(goal, "failed")
             self._inbox.move(name, "failed")
@@ -130,9 +125,15 @@ def main() -> None:
 
             await keep_trying(program, attempt)
 
-    live(chosen, DESCRIPTION, work, lambda program: messages.routes(chosen, inbox, answers, crash))
+    live(chosen, _description(), work, lambda program: messages.routes(chosen, inbox, answers, crash))
 
 
 def _tools(chosen: settings.ProgramSettings) -> Any:
     url, token = os.environ.get("BOOKING_MCP_URL"), os.environ.get("BOOKING_MCP_TOKEN")
     return tool_server(url, token, "apps.customer_comm.booking_server", str(chosen.data / "bookings"))
+
+
+def _description() -> ProgramDescription:
+    config = {"model": models.described()}
+    initial = {"source": "apps/customer_comm", "input": "messages of customers", "config": config}
+    return ProgramDescription("tandem-flights", initial, ("customer_comm", "langgraph"))

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from apps.email_solver.mailbox import MailFolder, MailRefused
+from apps.mcp_service import run
 
 LOOKS = ToolAnnotations(read_only_hint=True)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
@@ -47,19 +48,17 @@ def create_server(mails: MailFolder) -> MCPServer[Any]:
         except MailRefused as error:
             raise ToolError(str(error)) from error
 
-    server: MCPServer[Any] = MCPServer("mailbox", instructions="A mailbox folder: what came, and what is sent.")
+    server: MCPServer[Any] = MCPServer(
+        "mailbox", log_level="WARNING", instructions="A mailbox folder: what came, and what is sent."
+    )
     for function, kind in ((list_mail, LOOKS), (read_mail, LOOKS), (send_answer, ADDS), (note_outcome, ADDS)):
         server.tool(annotations=kind)(function)
     return server
 
 
 def main() -> None:
-    """Serve until the other side leaves, or a signal comes."""
-    server = create_server(MailFolder(Path(sys.argv[1])))
-    if len(sys.argv) > 2:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]), stateless_http=True)
-    else:
-        server.run()
+    """Serve the folder; a port, which may be 0, serves it over HTTP."""
+    run(create_server(MailFolder(Path(sys.argv[1]))), int(sys.argv[2]) if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

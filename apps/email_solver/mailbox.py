@@ -1,7 +1,7 @@
 """A mailbox as folders: `mailbox/` has what came, `outbox/` what was sent, `handled/` what became of each mail.
 
-A mail is known by the digest of its bytes, whatever its file is called: the same mail twice is one mail. What is sent and
-what is noted has a name made of that digest, and is written whole and once.
+A mail is known by the digest of its bytes, whatever its file is called: the same mail twice is one mail. What is sent
+and what is noted has a name made of that digest, and is written whole and once.
 """
 
 import email

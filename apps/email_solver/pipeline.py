@@ -1,7 +1,7 @@
 """The five steps of a mail as a graph. Each ends in a checkpoint before the next begins.
 
-What a step finds is told by the one after it, from the checkpoint; sending has the mail's id for its key, so that a step
-that is done again sends nothing again.
+What a step finds is told by the one after it, from the checkpoint; sending has the mail's id for its key, so that a
+step that is done again sends nothing again.
 """
 
 from typing import Any, TypedDict
@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.graph import END, START, StateGraph
 
 from apps.crash_points import CrashPoints
+from apps.email_solver.points import STEPS
 from apps.prompts import given
 from apps.report import SessionReport
 from apps.tool_server import ToolRefused, ToolServer
@@ -19,11 +20,6 @@ from holdfast.core.errors import HoldfastError
 CATEGORIES = ("booking", "complaint", "spam", "question")
 """The last one is what a mail is that is none of the others."""
 MEMBERS = ("name", "date", "time", "passengers", "reference")
-STEPS = ("fetch", "classify", "extract", "draft", "deliver")
-POINTS = (
-    *(f"{step}:{when}" for step in STEPS for when in ("before", "after")),
-    *("send:started", "send:called", "note:called"),
-)
 INTENTIONS = {
     "booking": "Thank you for your wish to fly with us. We have these details and will confirm the seats.",
     "complaint": "We are sorry. A person of our team will look at this today and write to you.",

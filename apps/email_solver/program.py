@@ -7,24 +7,18 @@ from typing import Any
 from apps import models, settings
 from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
-from apps.email_solver import pipeline
 from apps.email_solver.pipeline import Pipeline, new_case
+from apps.email_solver.points import POINTS, STEPS
 from apps.life import ProgramDescription, RunningProgram, live
-from apps.patience import is_away, keep_trying
+from apps.patience import in_words, is_away, keep_trying
 from apps.tool_server import ToolServer, tool_server
 
 NAME = "email_solver"
 ABOUT = "A pipeline that answers the mail of a mailbox folder."
-POINTS = ("case:goal", *pipeline.POINTS, "case:told", "case:forgotten")
 STAGES = ("config", "tokens", "clients", "graph", "services", "execution")
 NEEDED = frozenset({"list_mail", "read_mail", "send_answer", "note_outcome"})
 LOOK_SECONDS = 0.25
 MOST_TRIES = 3
-DESCRIPTION = ProgramDescription(
-    user="tandem-flights",
-    initial={"source": "apps/email_solver", "input": "a mailbox", "config": {"model": models.described()}},
-    tags=("email_solver", "langgraph"),
-)
 
 
 class WrongServer(Exception):
@@ -34,7 +28,9 @@ class WrongServer(Exception):
 class MailDesk:
     """Takes what waits, in order; a mail waits until it is noted what became of it, and that was told."""
 
-    def __init__(self, program: RunningProgram, tools: ToolServer, checkpoints: Checkpoints, crash: CrashPoints) -> None:
+    def __init__(
+        self, program: RunningProgram, tools: ToolServer, checkpoints: Checkpoints, crash: CrashPoints
+    ) -> None:
         self._program = program
         self._report = program.report
         self._tools = tools
@@ -102,7 +98,7 @@ class MailDesk:
         if is_away(error):
             raise error
         self._tries[name] = self._tries.get(name, 0) + 1
-        said = f"{name}: {type(error).__name__}: {error}"[:500]
+        said = f"{name}: {in_words(error)}"
         await self._report.trouble(said)
         if self._tries[name] >= MOST_TRIES:
             await self._tools.call("note_outcome", {"id": name, "outcome": "failed", "about": {"error": said}})
@@ -144,7 +140,7 @@ def main() -> None:
                     await stage("graph")
                     desk = MailDesk(program, tools, checkpoints, crash)
                     graph = Pipeline(model, tools, report, crash).graph(checkpoints)
-                    await report.tell_once("graph", "graph_built", {"steps": list(pipeline.STEPS)})
+                    await report.tell_once("graph", "graph_built", {"steps": list(STEPS)})
                     await stage("services")
                     await report.tell("services", {"sessionService": report.delivery()["trouble"] or "reached"})
                     await stage("execution")
@@ -152,8 +148,14 @@ def main() -> None:
 
             await keep_trying(program, attempt)
 
-    live(chosen, DESCRIPTION, work)
+    live(chosen, _description(), work)
 
 
 def _url() -> str | None:
     return os.environ.get("GMAIL_MCP_URL") or None
+
+
+def _description() -> ProgramDescription:
+    config = {"model": models.described()}
+    initial = {"source": "apps/email_solver", "input": "a mailbox", "config": config}
+    return ProgramDescription("tandem-flights", initial, ("email_solver", "langgraph"))
