@@ -1,6 +1,6 @@
 """Where a program can be made to die, for tests: `APP_CRASH_AT=point` kills it there with a real SIGKILL.
 
-`point:2` kills it at the second time. What was written before is then all that a restart has.
+`point*2` kills it at the second time. What was written before is then all that a restart has.
 """
 
 import os
@@ -14,7 +14,7 @@ class CrashPoints:
 
     def __init__(self, points: tuple[str, ...], asked: str | None = None) -> None:
         self.points = points
-        named, _, times = (asked if asked is not None else os.environ.get(VARIABLE, "")).partition(":")
+        named, _, times = (asked if asked is not None else os.environ.get(VARIABLE, "")).partition("*")
         if named and named not in points:
             raise SystemExit(f"{VARIABLE} has no point {named!r}; there are: {', '.join(points)}")
         self._due = named

@@ -9,7 +9,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -43,11 +43,11 @@ def health_app(look: Callable[[], dict[str, Any]], routes: Sequence[Route], name
 
 
 @asynccontextmanager
-async def served(app: ASGIApp, host: str, port: int) -> AsyncIterator[str]:
+async def served(app: ASGIApp, host: str, port: int, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
     """Serve while the block runs; gives the address."""
     listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=GRACE
+        app, log_level="warning", access_log=False, lifespan=lifespan, ws="none", timeout_graceful_shutdown=GRACE
     )
     server = QuietServer(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))

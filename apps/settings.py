@@ -36,14 +36,24 @@ class ProgramSettings:
 
 
 def read(
-    name: str, about: str, port: int, points: Sequence[str], more: Callable[[argparse.ArgumentParser], None] | None = None
+    name: str,
+    about: str,
+    port: int,
+    points: Sequence[str],
+    more: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> tuple[ProgramSettings, argparse.Namespace]:
     """The settings, and the options as they were parsed; ends the process for `--help` and `--crash-points`."""
     parser = argparse.ArgumentParser(prog=f"python -m apps.{name}", description=about)
     default = os.environ.get("APP_DATA") or f"holdfast-data/apps/{name}"
-    parser.add_argument("--data", type=Path, default=Path(default), metavar="DIR", help="what must survive [%(default)s]")
-    parser.add_argument("--host", default=os.environ.get("APP_HOST", "127.0.0.1"), help="address to listen on [%(default)s]")
-    parser.add_argument("--port", type=int, default=int(os.environ.get("APP_PORT", port)), help="0 takes a free one [%(default)s]")
+    parser.add_argument(
+        "--data", type=Path, default=Path(default), metavar="DIR", help="what must survive [%(default)s]"
+    )
+    parser.add_argument(
+        "--host", default=os.environ.get("APP_HOST", "127.0.0.1"), help="address to listen on [%(default)s]"
+    )
+    parser.add_argument(
+        "--port", type=int, default=int(os.environ.get("APP_PORT", port)), help="0 takes a free one [%(default)s]"
+    )
     parser.add_argument("--once", action="store_true", help="end when nothing waits any more")
     parser.add_argument("--set-up", action="store_true", help="only make the program's venv, and end")
     parser.add_argument("--crash-points", action="store_true", help="print where APP_CRASH_AT can kill the program")

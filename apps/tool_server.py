@@ -3,14 +3,17 @@
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from apps.venv import ROOT
 from holdfast.core import strict_json
+from holdfast.core.loopback import is_here
 
 SECONDS = 60.0
 
@@ -76,19 +79,27 @@ class ToolServer:
 
 
 @asynccontextmanager
-async def tool_server(url: str | None, module: str, *arguments: str) -> AsyncIterator[ToolServer]:
-    """The server at a URL, or the bundled one as a child that ends with this process."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    own = {name: value for name, value in os.environ.items() if name.startswith("APP_")} | {"PYTHONPATH": path}
-    command = StdioServerParameters(command=sys.executable, args=["-m", module, *arguments], env=own)
-    try:
-        client = Client(url or command, read_timeout_seconds=SECONDS)
-        await client.__aenter__()
-    except Exception as error:
-        raise ToolsAway(f"{url or module}: {type(error).__name__}: {error}") from error
-    try:
-        listed = await client.list_tools()
+async def tool_server(url: str | None, token: str | None, module: str, *arguments: str) -> AsyncIterator[ToolServer]:
+    """The server at a URL, with a bearer token if it wants one, or the bundled one as a child of this process."""
+    async with AsyncExitStack() as stack:
+        try:
+            connected = await _to_url(stack, url, token) if url else _bundled(module, arguments)
+            client = await stack.enter_async_context(Client(connected, read_timeout_seconds=SECONDS))
+            listed = await client.list_tools()
+        except Exception as error:
+            raise ToolsAway(f"{url or module}: {type(error).__name__}: {error}") from error
         offered = [OfferedTool(tool.name, tool.description or "", tool.input_schema) for tool in listed.tools]
         yield ToolServer(client, offered)
-    finally:
-        await client.__aexit__(None, None, None)
+
+
+async def _to_url(stack: AsyncExitStack, url: str, token: str | None) -> Any:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    # No proxy stands between us and this machine.
+    http = httpx2.AsyncClient(headers=headers, timeout=SECONDS, trust_env=not is_here(url))
+    return streamable_http_client(url, http_client=await stack.enter_async_context(http))
+
+
+def _bundled(module: str, arguments: tuple[str, ...]) -> StdioServerParameters:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    own = {name: value for name, value in os.environ.items() if name.startswith("APP_")} | {"PYTHONPATH": path}
+    return StdioServerParameters(command=sys.executable, args=["-m", module, *arguments], env=own)

@@ -14,6 +14,7 @@ from mcp_types import ToolAnnotations
 
 from apps.customer_comm.bookings import Booking, BookingFolder, BookingRefused
 from apps.customer_comm.bookings import weather as forecast
+from apps.mcp_service import run
 
 LOOKS = ToolAnnotations(read_only_hint=True)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
@@ -43,8 +44,15 @@ def create_server(bookings: BookingFolder) -> MCPServer[Any]:
         with _refusals():
             return forecast(date)
 
-    server: MCPServer[Any] = MCPServer("tandem-bookings", instructions="Bookings of an operator of tandem flights.")
-    for function, kind in ((free_seats, LOOKS), (weather_forecast, LOOKS), (book_flight, ADDS), (cancel_booking, CHANGES)):
+    server: MCPServer[Any] = MCPServer(
+        "tandem-bookings", log_level="WARNING", instructions="Bookings of an operator of tandem flights."
+    )
+    for function, kind in (
+        (free_seats, LOOKS),
+        (weather_forecast, LOOKS),
+        (book_flight, ADDS),
+        (cancel_booking, CHANGES),
+    ):
         server.tool(annotations=kind)(function)
     return server
 
@@ -72,12 +80,8 @@ def _told(booking: Booking) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve until the other side leaves, or a signal comes."""
-    server = create_server(BookingFolder(Path(sys.argv[1])))
-    if len(sys.argv) > 2:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]), stateless_http=True)
-    else:
-        server.run()
+    """Serve the folder; a port, which may be 0, serves it over HTTP."""
+    run(create_server(BookingFolder(Path(sys.argv[1]))), int(sys.argv[2]) if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from holdfast.core import TimeOrderedIds, strict_json
 from holdfast.core.errors import HoldfastError
 
 MOST_BYTES = 256 * 1024
-POINTS = ("post:kept",)
 
 
 class NoMessage(Exception):

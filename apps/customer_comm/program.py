@@ -2,31 +2,24 @@
 
 import asyncio
 import os
-from contextlib import suppress
 from typing import Any
 
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-
 from apps import models, settings
+from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
-from apps.customer_comm import messages, team
+from apps.customer_comm import messages
 from apps.customer_comm.answers import AnswerFolder
+from apps.customer_comm.points import POINTS
 from apps.customer_comm.team import Team, new_case
 from apps.inbox import Inbox
 from apps.life import ProgramDescription, RunningProgram, live
-from apps.tool_server import ToolsAway, tool_server
+from apps.patience import in_words, is_away, keep_trying
+from apps.tool_server import tool_server
 
 NAME = "customer_comm"
 ABOUT = "A team that answers the customers of an operator of tandem flights."
-POINTS = (*messages.POINTS, "case:goal", *team.POINTS, "case:told", "case:moved")
 LOOK_SECONDS = 0.25
 MOST_TRIES = 3
-LONGEST_PAUSE = 10.0
-DESCRIPTION = ProgramDescription(
-    user="tandem-flights",
-    initial={"source": "apps/customer_comm", "input": "messages of customers", "config": {"model": models.described()}},
-    tags=("customer_comm", "langgraph"),
-)
 
 
 class CaseDesk:
@@ -45,9 +38,9 @@ class CaseDesk:
         places = {place: self._inbox.count(place) for place in ("inbox", "done", "failed", "refused")}
         self._program.counts = {"waiting": places.pop("inbox"), **places, "answers": self._answers.count()}
 
-    async def work(self, graph: Any, checkpoints: AsyncSqliteSaver) -> None:
+    async def work(self, graph: Any, checkpoints: Checkpoints) -> None:
         """Answer what waits and what comes, until there is nothing more to do or the process ends."""
-        await self._forget_finished(checkpoints)
+        await forget_others(checkpoints, self._inbox.waiting())
         while True:
             for name in self._inbox.refuse_names():
                 await self._report.tell("message_refused", {"file": name[:200], "reason": "its name is none"})
@@ -64,7 +57,7 @@ class CaseDesk:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _one(self, name: str, graph: Any, checkpoints: AsyncSqliteSaver) -> None:
+    async def _one(self, name: str, graph: Any, checkpoints: Checkpoints) -> None:
         try:
             message = messages.parse(self._inbox.read(name))
         except messages.NoMessage as error:
@@ -79,7 +72,7 @@ class CaseDesk:
         self._crash.reached("case:goal")
         try:
             if self._answers.get(name) is None:
-                await _go_on(graph, checkpoints, name, new_case(name, message.sender, message.text))
+                await go_on(graph, checkpoints, name, new_case(name, message.sender, message.text))
         except Exception as error:
             await self._failed(name, goal, error)
             return
@@ -99,29 +92,14 @@ class CaseDesk:
 
     async def _failed(self, name: str, goal: str, error: Exception) -> None:
         """What is away is waited for; what fails for itself is tried again a few times, and then put aside."""
-        if isinstance(error, ToolsAway) or models.passes(error):
+        if is_away(error):
             raise error
         self._tries[name] = self._tries.get(name, 0) + 1
-        await self._report.trouble(f"{name}: {type(error).__name__}: {error}"[:500])
+        await self._report.trouble(f"{name}: {in_words(error)}")
         if self._tries[name] >= MOST_TRIES:
             await self._report.end_goal(goal, "failed")
             self._inbox.move(name, "failed")
             await self._report.trouble(None)
-
-    async def _forget_finished(self, checkpoints: AsyncSqliteSaver) -> None:
-        """Checkpoints of messages that were moved just before the process died."""
-        await checkpoints.setup()
-        async with checkpoints.conn.execute("SELECT DISTINCT thread_id FROM checkpoints") as rows:
-            known = [row[0] for row in await rows.fetchall()]
-        for name in set(known) - set(self._inbox.waiting()):
-            await checkpoints.adelete_thread(name)
-
-
-async def _go_on(graph: Any, checkpoints: AsyncSqliteSaver, name: str, case: Any) -> None:
-    """Run a case from its last checkpoint, or from the start if there is none."""
-    config = {"configurable": {"thread_id": name}}
-    begun = await checkpoints.aget_tuple(config)
-    await graph.ainvoke(None if begun else case, config, durability="sync")
 
 
 def main() -> None:
@@ -134,36 +112,28 @@ def main() -> None:
         report = program.report
         desk = CaseDesk(program, inbox, answers, crash)
         desk.count()
-        pause = 0.5
         await report.move("initialization", "model and checkpoints")
-        async with (
-            models.chat_model() as model,
-            AsyncSqliteSaver.from_conn_string(str(chosen.data / "graph.sqlite")) as checkpoints,
-        ):
-            while True:
-                try:
-                    async with _tools(chosen) as tools:
-                        await report.tell("tools_connected", tools.described)
-                        members = Team(model, tools, report, answers, crash, chosen.desk_id)
-                        await members.spawn()
-                        await report.move("execution", "team_ready")
-                        pause = 0.5
-                        await desk.work(members.graph(checkpoints), checkpoints)
-                        return
-                except Exception as error:
-                    if not isinstance(error, ToolsAway) and not models.passes(error):
-                        raise
-                    await report.trouble(f"{type(error).__name__}: {error}"[:500])
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(program.stopping.wait(), pause)
-                    return
-                pause = min(pause * 2, LONGEST_PAUSE)
+        async with models.chat_model() as model, checkpoint_file(chosen.data) as checkpoints:
 
-    live(chosen, DESCRIPTION, work, lambda program: messages.routes(chosen, inbox, answers, crash))
+            async def attempt() -> None:
+                async with _tools(chosen) as tools:
+                    await report.tell("tools_connected", tools.described)
+                    members = Team(model, tools, report, answers, crash, chosen.desk_id)
+                    await members.spawn()
+                    await report.move("execution", "team_ready")
+                    await desk.work(members.graph(checkpoints), checkpoints)
+
+            await keep_trying(program, attempt)
+
+    live(chosen, _description(), work, lambda program: messages.routes(chosen, inbox, answers, crash))
 
 
 def _tools(chosen: settings.ProgramSettings) -> Any:
-    url = os.environ.get("BOOKING_MCP_URL")
-    return tool_server(url, "apps.customer_comm.booking_server", str(chosen.data / "bookings"))
+    url, token = os.environ.get("BOOKING_MCP_URL"), os.environ.get("BOOKING_MCP_TOKEN")
+    return tool_server(url, token, "apps.customer_comm.booking_server", str(chosen.data / "bookings"))
 
 
+def _description() -> ProgramDescription:
+    config = {"model": models.described()}
+    initial = {"source": "apps/customer_comm", "input": "messages of customers", "config": config}
+    return ProgramDescription("tandem-flights", initial, ("customer_comm", "langgraph"))

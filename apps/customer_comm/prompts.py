@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from apps.prompts import given
+
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
@@ -34,11 +36,6 @@ SPECIALISTS = (
     ),
 )
 NAMES = tuple(specialist.name for specialist in SPECIALISTS)
-
-
-def given(mark: str, words: str) -> str:
-    """Words of a stranger between marks that they cannot close."""
-    return f"<{mark}>\n{words.replace('<', '‹').replace('>', '›')}\n</{mark}>"
 
 
 def routing(text: str) -> str:

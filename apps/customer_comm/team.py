@@ -1,8 +1,8 @@
 """The team as a graph: the governor routes, one specialist after the other works, the governor composes and delivers.
 
 Every step ends in a checkpoint before the next begins, so a killed program goes on at the step that it was at. What a
-step does outside is safe to do again: a tool has the key of its place in the case, an answer has a file of its own. What
-is told of a step is told by the next one, from what is in the checkpoint.
+step does outside is safe to do again: a tool has the key of its place in the case, an answer has a file of its own.
+What is told of a step is told by the next one, from what is in the checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,6 @@ MOST_ROUNDS = 4
 """How often a specialist may ask for tools before it has to answer with what it has."""
 KEY = frozenset({"key"})
 """The argument that the program fills in, and no model."""
-POINTS = (
-    *("route:before", "route:after", "specialist:before", "specialist:after"),
-    *("tool:before", "tool:started", "tool:called", "tool:after", "compose:before", "compose:after"),
-    *("deliver:before", "deliver:after"),
-)
 
 
 class Case(TypedDict):
@@ -47,9 +42,7 @@ class Case(TypedDict):
 
 def new_case(name: str, sender: str, text: str) -> Case:
     """A case that nobody has looked at."""
-    return Case(
-        id=name, sender=sender, text=text, route=[], at=0, talk=[], calls=0, notes=[], effects=[], answer=""
-    )
+    return Case(id=name, sender=sender, text=text, route=[], at=0, talk=[], calls=0, notes=[], effects=[], answer="")
 
 
 class Team:
