@@ -24,6 +24,8 @@ class ProgramCase:
     expected: Mapping[str, Any]
     effect: bool = True
     """Whether doing it takes a tool that changes something."""
+    answered: bool = True
+    """Whether somebody is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,14 @@ class ProgramSpec:
     session: str
     draw: Callable[[random.Random, int], ProgramCase]
     check: Callable[[Path, Sequence[ProgramCase]], str]
-    case_id: Callable[[ProgramCase], str]
-    """The name under which the session knows a case."""
+    ended: Callable[[Path], int]
+    """How many cases have come to an end, as the data folder shows."""
     begun: tuple[str, ...] = ()
+
+
+def count(folder: Path, *patterns: str) -> int:
+    """How many files of these forms are below a folder."""
+    return sum(1 for pattern in patterns for _ in folder.glob(pattern))
 
 
 def documents(folder: Path) -> dict[str, dict[str, Any]]:

@@ -105,7 +105,7 @@ class ServiceStage:
             return f"{program.name} does not answer"
         try:
             counts, delivery = dict(found["counts"]), dict(found["delivery"])
-            ended = sum(int(counts.get(name, 0)) for name in ("done", "failed", "refused"))
+            ended = program.ended(self.around.data(program.name))
             given = len(self.cases[program.name])
             if ended < given or int(counts["waiting"]) or found["phase"] != "ready":
                 step = found.get("error") or found["step"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.prove.live.claims import require
-from holdfast.prove.service.program import SUMS, ProgramCase, ProgramSpec, documents, same_names
+from holdfast.prove.service.program import SUMS, ProgramCase, ProgramSpec, count, documents, same_names
 
 WORDS = ("harbour", "lantern", "compass", "anchor", "rudder", "mainsail")
 FILE, LINE = "file", "line"
@@ -36,4 +36,6 @@ def check(data: Path, cases: Sequence[ProgramCase]) -> str:
     return f"{len(cases)} tasks, {len(cases)} files"
 
 
-CLAUDE_CLI = ProgramSpec("claude_cli", "test-claude", draw, check, lambda case: case.name)
+CLAUDE_CLI = ProgramSpec(
+    "claude_cli", "test-claude", draw, check, lambda data: count(data, "done/*", "failed/*", "refused/*")
+)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.core import strict_json
-from holdfast.prove.service.program import ProgramCase, ProgramSpec, documents, same_names
+from holdfast.prove.service.program import ProgramCase, ProgramSpec, count, documents, same_names
 
 NAMES = ("Ada", "Grace", "Edsger", "Barbara", "Alan", "Katherine", "Donald", "Radia")
 TIMES = ("08:00", "10:00", "12:00", "14:00", "16:00")
@@ -43,5 +43,10 @@ def check(data: Path, cases: Sequence[ProgramCase]) -> str:
 
 
 CUSTOMER_COMM = ProgramSpec(
-    "customer_comm", "test-customer", draw, check, lambda case: case.name, begun=("team_spawn",)
+    "customer_comm",
+    "test-customer",
+    draw,
+    check,
+    lambda data: count(data, "done/*", "failed/*", "refused/*"),
+    begun=("team_spawn",),
 )

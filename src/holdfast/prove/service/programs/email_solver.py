@@ -1,4 +1,4 @@
-"""A mailbox: questions that are answered, each once."""
+"""A mailbox: questions that are answered, each once, and among them mails that nobody answers."""
 
 import random
 from collections import Counter
@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 from holdfast.prove.live.claims import require
-from holdfast.prove.service.program import SUMS, ProgramCase, ProgramSpec, documents, same_names
+from holdfast.prove.service.program import SUMS, ProgramCase, ProgramSpec, count, documents, same_names
 
 QUESTIONS = (
     "When do you open on Saturdays?",
@@ -16,21 +16,24 @@ QUESTIONS = (
     "What does a tandem flight cost for two people?",
     "I lost my jacket at the landing place. Did you find it?",
 )
+SPAM = "You have won the lottery! Invest your prize in our casino today."
 MESSAGE_ID = "message_id"
 ANSWERED = "answered"
 
 
 def draw(chance: random.Random, number: int) -> ProgramCase:
-    """A mail that asks something."""
+    """A mail that asks something; each fourth one is spam."""
+    asks = number % 4 != 3
     mail = EmailMessage()
     mail["From"] = f"Customer {number} <customer{number}@example.org>"
     mail["To"] = "office@example.org"
     mail["Subject"] = f"Question {number}"
     mail["Message-ID"] = f"<proof-{number:04}@example.org>"
     mail["Date"] = "Mon, 01 Mar 2027 10:00:00 +0000"
-    mail.set_content(f"Hello,\n\n{chance.choice(QUESTIONS)}\n\nThanks, customer {number}\n")
+    mail.set_content(f"Hello,\n\n{chance.choice(QUESTIONS) if asks else SPAM}\n\nYours, customer {number}\n")
     name = f"mail-{number:04}"
-    return ProgramCase(name, f"mailbox/{name}.eml", bytes(mail), {MESSAGE_ID: str(mail["Message-ID"])})
+    known = {MESSAGE_ID: str(mail["Message-ID"])}
+    return ProgramCase(name, f"mailbox/{name}.eml", bytes(mail), known, effect=asks, answered=asks)
 
 
 def check(data: Path, cases: Sequence[ProgramCase]) -> str:
@@ -45,7 +48,7 @@ def check(data: Path, cases: Sequence[ProgramCase]) -> str:
     )
     mails = [message_from_bytes(path.read_bytes()) for path in sorted((data / "outbox").glob("*.eml"))]
     answers = [str(mail["In-Reply-To"]) for mail in mails]
-    same_names(answers, [str(case.expected[MESSAGE_ID]) for case in cases], "answers")
+    same_names(answers, [str(case.expected[MESSAGE_ID]) for case in cases if case.answered], "answers")
     outcomes = Counter(str(each.get("outcome")) for each in handled.values())
     require(
         outcomes[ANSWERED] == len(mails),
@@ -57,4 +60,6 @@ def check(data: Path, cases: Sequence[ProgramCase]) -> str:
     return f"{len(cases)} mails, {len(mails)} answers"
 
 
-EMAIL_SOLVER = ProgramSpec("email_solver", "test-email", draw, check, lambda case: case.name, begun=("graph_built",))
+EMAIL_SOLVER = ProgramSpec(
+    "email_solver", "test-email", draw, check, lambda data: count(data, "handled/*.json"), begun=("graph_built",)
+)

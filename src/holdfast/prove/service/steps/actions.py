@@ -53,8 +53,8 @@ def _check_told(stage: ServiceStage, program: ProgramSpec, record: records.Sessi
         expected=f"{effects} or more",
         got=str(len(begun)),
     )
-    given = len(stage.cases[program.name])
-    same(len(record.responses), given, TOLD, f"{program.name}: not one response for each case")
+    answers = sum(1 for case in stage.cases[program.name] if case.answered)
+    same(len(record.responses), answers, TOLD, f"{program.name}: not one response for each answer")
 
 
 def _effect(action: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 
-from holdfast.core import HoldfastError
 from holdfast.prove.live.claims import ClaimBroken, require
 from holdfast.prove.service.options import RANDOM
 from holdfast.prove.service.stage import ServiceStage, ServiceStep
@@ -60,21 +59,20 @@ async def _kill(stage: ServiceStage, victim: str) -> None:
 async def _work_begins(stage: ServiceStage, victim: str) -> None:
     """Return once a program that is about to be killed has something to do, or has done all of it already."""
 
+    program = next((each for each in stage.programs if each.name == victim), None)
+    if program is None:
+        return
+
     async def missing() -> str:
-        found = await stage.health(victim)
-        counts = found.get("counts") or {}
-        given = len(stage.cases[victim])
-        begun = int(counts.get("waiting", 0)) > 0 or int(counts.get("done", 0)) >= given
+        counts = (await stage.health(victim)).get("counts") or {}
+        ended = program.ended(stage.around.data(victim))
+        begun = int(counts.get("waiting", 0)) > 0 or ended >= len(stage.cases[victim])
         return "" if begun else f"{victim} has not seen its work yet"
 
-    if victim == GATEWAY:
-        return
     try:
         await stage.until("the work begins", missing, within=BEGIN_SECONDS)
     except ClaimBroken as slow:
         stage.note(f"kill {victim}", "facts", slow=slow.got)
-    except HoldfastError:
-        raise
 
 
 PARTS = ServiceStep(

@@ -29,7 +29,7 @@ class ServiceProcesses:
     """The gateway and the programs; `sessions` are those that the programs report to."""
 
     kind = "processes"
-    token = None
+    token: str | None = None
 
     def __init__(
         self, folder: Path, checkout: Path, sessions: Mapping[str, str], start_seconds: float, broken: str | None
