@@ -7,12 +7,19 @@ import json
 from urllib.parse import urlsplit
 
 from holdfast.prove.live.broken.proxy import Answered, HonestProxy, answer_of
+from holdfast.prove.targets.process import HOST
 
 TOOLS = ("tool_started", "tool_finished")
-PREFIX = "test-"
 
 
-class ForgetsASession(HonestProxy):
+class SeenByBrowsers(HonestProxy):
+    """Passes everything on, a browser's requests too: the gateway behind knows under which address it is seen."""
+
+    def __init__(self, serve: list[str]) -> None:
+        super().__init__([*serve, "--allow-origin", f"http://{HOST}:{serve[serve.index('--port') + 1]}"])
+
+
+class ForgetsASession(SeenByBrowsers):
     """Takes what is told of a session, and leaves the session out of its list."""
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answered:
@@ -28,7 +35,7 @@ class ForgetsASession(HonestProxy):
         return answer_of({**found, "sessions": found["sessions"][1:]})
 
 
-class KeepsNoState(HonestProxy):
+class KeepsNoState(SeenByBrowsers):
     """Acknowledges a patch of the state, and keeps nothing of it."""
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answered:
@@ -40,7 +47,7 @@ class KeepsNoState(HonestProxy):
         return self.forward(method, path, headers, json.dumps(members).encode())
 
 
-class DropsActions(HonestProxy):
+class DropsActions(SeenByBrowsers):
     """Acknowledges all actions, and keeps those that are about no tool."""
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answered:
@@ -55,7 +62,7 @@ class DropsActions(HonestProxy):
         return answer_of({**answered.document, "seqs": [*seqs, *[1] * (len(lines) - len(seqs))]})
 
 
-class ShowsNoSessions(HonestProxy):
+class ShowsNoSessions(SeenByBrowsers):
     """Tells the list that the dashboard asks for without its rows."""
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answered:
