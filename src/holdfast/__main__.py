@@ -5,7 +5,7 @@
 
 import sys
 
-LOOKS = frozenset({"-h", "--help", "--status", "--flush", "--courier"})
+LOOKS = frozenset({"-h", "--help", "--status", "--flush", "--plugin", "--courier"})
 """What `hook` does beside recording, and may take its time for."""
 
 

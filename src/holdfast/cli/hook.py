@@ -11,6 +11,7 @@ import click
 
 from holdfast.cli import output
 from holdfast.cli.errors import CANNOT, says_errors
+from holdfast.core.errors import NotFound
 from holdfast.terminal.text import one_line
 
 if TYPE_CHECKING:
@@ -31,10 +32,13 @@ LOOK_SECONDS = 0.05
 )
 @click.option("--status", is_flag=True, help="Say what waits, and where; nothing is recorded.")
 @click.option("--flush", is_flag=True, help="Wait until what waits is delivered; nothing is recorded.")
+@click.option("--plugin", is_flag=True, help="Print the folder of Claude Code's plugin, a marketplace for `claude plugin`.")
 @click.option("--courier", is_flag=True, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, with --status or --flush.")
 @says_errors
-def hook(session: str | None, masks: bool, status: bool, flush: bool, courier: bool, as_json: bool) -> None:
+def hook(
+    session: str | None, masks: bool, status: bool, flush: bool, plugin: bool, courier: bool, as_json: bool
+) -> None:
     """Record one event, a JSON object on stdin, and return at once.
 
     For programs that can run a command: Claude Code does so at every prompt, tool call and end, with the plugin in
@@ -49,6 +53,8 @@ def hook(session: str | None, masks: bool, status: bool, flush: bool, courier: b
 
     if courier:
         _carry()
+    elif plugin:
+        click.echo(str(_marketplace()))
     elif status or flush:
         folder = inbox.folder_of(dict(os.environ))
         done = _flushed(folder) if flush else True
@@ -58,6 +64,14 @@ def hook(session: str | None, masks: bool, status: bool, flush: bool, courier: b
     else:
         words = [] if session is None else ["--session", session]
         run([*words, "--mask" if masks else "--verbatim"])
+
+
+def _marketplace() -> Path:
+    """The folder that comes with the package."""
+    found = (Path(__file__).parents[1] / "integrations").resolve()
+    if not (found / ".claude-plugin").is_dir():
+        raise NotFound("the plugin did not come with this package", hint="it is in integrations/ of the sources")
+    return found
 
 
 def _flushed(folder: Path) -> bool:
@@ -79,10 +93,10 @@ def _show(folder: Path, *, as_json: bool) -> None:
     from holdfast.client.refusals import FILE
     from holdfast.hook import inbox, journal
 
-    refused = folder.parent / FILE
+    refused, waiting = folder.parent / FILE, segments.measure(folder).lines if folder.is_dir() else 0
     found = {
         "folder": str(folder),
-        "waiting": segments.measure(folder).lines if folder.is_dir() else 0,
+        "waiting": waiting,
         "courier": folder.is_dir() and inbox.has_courier(folder),
         "refused": refused.read_bytes().count(b"\n") if refused.exists() else 0,
         "log": str(folder / journal.FILE),
@@ -90,7 +104,7 @@ def _show(folder: Path, *, as_json: bool) -> None:
     if as_json:
         output.as_json(found)
         return
-    click.echo(f"{output.number(found['waiting'], 'event')} waiting, {found['refused']} refused")
+    click.echo(f"{output.number(waiting, 'event')} waiting, {found['refused']} refused")
     click.echo(f"folder: {one_line(str(folder))}")
     if (folder / journal.FILE).exists():
         click.echo(f"log: {one_line(str(found['log']))}")

@@ -16,7 +16,7 @@ from holdfast.transcripts.new_session import description
 from holdfast.transcripts.programs.claude_code import ClaudeCode
 
 QUIET_SECONDS = 1.5
-"""A transcript that has ended is read when nobody has written to it for so long: its last lines come after the hooks."""
+"""A transcript that has ended is read when nobody has written to it for so long: some lines come after the hooks."""
 LONGEST_SECONDS = 15.0
 LOOK_SECONDS = 0.1
 
@@ -66,5 +66,3 @@ def _wait_until_quiet(file: Path) -> None:
         if age > QUIET_SECONDS or age < -QUIET_SECONDS:
             return
         time.sleep(LOOK_SECONDS)
-
-

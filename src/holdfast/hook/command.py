@@ -17,6 +17,7 @@ from holdfast.hook.journal import note, say
 SECONDS = 3.0
 """The longest that reading and keeping may take; a program that does not end its JSON is not waited for."""
 CONTEXT_SECONDS = 0.35
+"""How long a session's start waits for what was before, unless HOLDFAST_CONTEXT_SECONDS says otherwise: 0 is never."""
 USAGE = "holdfast hook: {} is no option of it, nothing is recorded; see `holdfast hook --help`\n"
 
 
@@ -34,8 +35,7 @@ def run(arguments: Sequence[str]) -> None:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         _record(folder, environ, arguments)
     except (Exception, _TimeIsUp) as error:
-        reason = "it took too long" if isinstance(error, _TimeIsUp) else f"{type(error).__name__}: {error}"
-        said = f"not recorded: {reason}"
+        said = f"not recorded: {_reason(error)}"
         note(folder, said) if folder is not None else say(f"holdfast hook: {said}\n")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -53,7 +53,10 @@ def _record(folder: Path, environ: dict[str, str], arguments: Sequence[str]) -> 
         raise payload.NotAPayload("it names no session: --session, SESSION_ID or a member session_id")
     about = {"session": session, "around": around, "masks": masks, "config": _config(environ)}
     inbox.append(folder, payload.record(said, about))
-    start_courier(folder)
+    try:
+        start_courier(folder)
+    except OSError as error:
+        note(folder, f"recorded, and nobody delivers it yet: {_reason(error)}")
     if said.get("hook_event_name") == "SessionStart":
         _tell(folder, environ, said, session)
 
@@ -61,12 +64,15 @@ def _record(folder: Path, environ: dict[str, str], arguments: Sequence[str]) -> 
 def _tell(folder: Path, environ: dict[str, str], said: dict[str, object], session: str) -> None:
     """Say on stdout what the session, or the last one of its folder, is to go on with; nothing if that takes long."""
     try:
-        signal.setitimer(signal.ITIMER_REAL, CONTEXT_SECONDS)
+        seconds = float(environ.get("HOLDFAST_CONTEXT_SECONDS") or CONTEXT_SECONDS)
+        if seconds <= 0:
+            return
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         from holdfast.hook.context import answer
 
-        text = answer(environ, said, session)
+        text = answer(environ, said, session, seconds)
     except (Exception, _TimeIsUp) as error:
-        note(folder, f"no context at the start: {type(error).__name__}: {error}")
+        note(folder, f"no context at the start: {_reason(error)}")
         return
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     while text:
@@ -108,3 +114,7 @@ def _config(environ: dict[str, str]) -> str | None:
 
 def _up(_number: int, _frame: FrameType | None) -> None:
     raise _TimeIsUp
+
+
+def _reason(error: BaseException) -> str:
+    return "it took too long" if isinstance(error, _TimeIsUp) else f"{type(error).__name__}: {error}"

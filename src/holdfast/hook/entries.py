@@ -1,11 +1,10 @@
 """What becomes of a record: an action of its session, and what follows from it.
 
-A hook of Claude Code is an action of the event's own name, with the payload for its details. A sub-agent's start and end
-are sub-agents of the session too. Any other payload is an action as the service's routes take it. Keys come from the
-record, so the same record makes the same entries, whoever makes them.
+A hook of Claude Code is an action of the event's own name, with the payload for its details. A sub-agent's start and
+end are sub-agents of the session too. Any other payload is an action as the service's routes take it. Keys come from
+the record, so the same record makes the same entries, whoever makes them.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,10 +20,8 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.ids import session_id_for
 from holdfast.core.redact import redact_fields
 from holdfast.core.statuses import COMPLETED
+from holdfast.hook.tags import CLAUDE_CODE, OTHER, folder_tag
 
-CLAUDE_CODE = "claude-code"
-OTHER = "hook"
-"""The tags of sessions that hooks have begun."""
 EVENT = "hook_event_name"
 ENDS = "SessionEnd"
 IMPORTS = frozenset({"PreCompact", ENDS})
@@ -93,11 +90,6 @@ def tags_of(record: HookRecord) -> list[str]:
     cwd = record.said.get("cwd")
     about = [folder_tag(cwd)] if record.event and isinstance(cwd, str) and cwd else []
     return [CLAUDE_CODE if record.event else OTHER, *about]
-
-
-def folder_tag(cwd: str) -> str:
-    """The tag by which the sessions of one folder find each other."""
-    return f"folder-{hashlib.sha256(cwd.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def entries_of(record: HookRecord, *, masks: bool) -> list[SpoolEntry]:

@@ -1,7 +1,7 @@
 """What a hook is given on stdin, and the record that is made of it.
 
-It is untrusted text: nothing of it becomes a command, a path or a format here. A payload that is not one JSON object is
-refused. One that is too long is kept as its beginning, with its length, because the program that wrote it must not wait.
+It is untrusted text: nothing of it becomes a command, a path or a format here. A payload that is not one JSON object
+is refused. One that is too long is kept as its beginning, with its length: the program that wrote it must not wait.
 """
 
 import json
