@@ -32,7 +32,9 @@ LOOK_SECONDS = 0.05
 )
 @click.option("--status", is_flag=True, help="Say what waits, and where; nothing is recorded.")
 @click.option("--flush", is_flag=True, help="Wait until what waits is delivered; nothing is recorded.")
-@click.option("--plugin", is_flag=True, help="Print the folder of Claude Code's plugin, a marketplace for `claude plugin`.")
+@click.option(
+    "--plugin", is_flag=True, help="Print the folder of Claude Code's plugin, a marketplace for `claude plugin`."
+)
 @click.option("--courier", is_flag=True, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, with --status or --flush.")
 @says_errors

@@ -61,12 +61,15 @@ Keep = Callable[[TranscriptPlace], None]
 class Courier:
     """Delivers one inbox, for as long as it has the lock of it."""
 
-    def __init__(self, settings: Settings, inbox: Path, keep: Keep, *, idle: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, settings: Settings, inbox: Path, keep: Keep, *, idle: float = IDLE_SECONDS, away: float = AWAY_SECONDS
+    ) -> None:
         self._settings = settings
         self._inbox = InboxReader(inbox)
         self._service = Service(settings)
         self._keep = keep
         self._idle = idle
+        self._away = away
         self._masked: dict[str, bool | None] = {}
         """Of each session that was asked about, whether its secrets are masked; None if it was deleted."""
         self._refusals = Refusals(settings.folder, SystemClock())
@@ -184,7 +187,7 @@ class Courier:
 
     def _until_done(self, work: Callable[[], None]) -> bool:
         """Do it as soon as the service is there; False if it was away for too long."""
-        until = time.monotonic() + AWAY_SECONDS
+        until = time.monotonic() + self._away
         for pause in _pauses():
             try:
                 work()
