@@ -5,10 +5,10 @@ import os
 from typing import Any
 
 from apps import models, settings
+from apps.answers import AnswerFolder
 from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
 from apps.customer_comm import messages
-from apps.customer_comm.answers import AnswerFolder
 from apps.customer_comm.points import POINTS
 from apps.customer_comm.team import Team, new_case
 from apps.inbox import Inbox
