@@ -44,6 +44,7 @@ class TaskDesk:
 
     async def work(self) -> None:
         """Do what waits and what comes, until there is nothing more to do or the process ends."""
+        self._program.status = "ok"
         while True:
             for name in self._inbox.refuse_names():
                 await self._report.tell("task_refused", {"file": name[:200], "reason": "its name is none"})
@@ -55,7 +56,6 @@ class TaskDesk:
             if waiting:
                 continue
             await self._report.move("ready", "waiting for tasks")
-            self._program.status = "ok"
             if self._program.settings.once:
                 return
             await asyncio.sleep(LOOK_SECONDS)

@@ -40,6 +40,7 @@ class CaseDesk:
 
     async def work(self, graph: Any, checkpoints: Checkpoints) -> None:
         """Answer what waits and what comes, until there is nothing more to do or the process ends."""
+        self._program.status = "ok"
         await forget_others(checkpoints, self._inbox.waiting())
         while True:
             for name in self._inbox.refuse_names():
@@ -52,7 +53,6 @@ class CaseDesk:
             if waiting:
                 continue
             await self._report.move("ready", "waiting for messages")
-            self._program.status = "ok"
             if self._program.settings.once:
                 return
             await asyncio.sleep(LOOK_SECONDS)
