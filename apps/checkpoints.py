@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-Checkpoints = AsyncSqliteSaver
+Checkpoints: TypeAlias = Any
+"""An AsyncSqliteSaver; its types are only in the venvs of the programs."""
 
 
 def checkpoint_file(data: Path) -> AbstractAsyncContextManager[Checkpoints]:
     """The checkpoints of a data folder."""
-    return AsyncSqliteSaver.from_conn_string(str(data / "graph.sqlite"))
+    found: AbstractAsyncContextManager[Checkpoints] = AsyncSqliteSaver.from_conn_string(str(data / "graph.sqlite"))
+    return found
 
 
 async def go_on(graph: Any, checkpoints: Checkpoints, name: str, case: Any) -> Any:

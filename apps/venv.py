@@ -43,7 +43,7 @@ def python_of(name: str) -> Path:
 def is_ready(name: str) -> bool:
     """Whether the venv is there and has what the requirements of today ask for."""
     with contextlib.suppress(OSError):
-        return (folder_of(name) / STAMP).read_text() == _stamp(name) and python_of(name).exists()
+        return (folder_of(name) / STAMP).read_text() == stamp_of(name) and python_of(name).exists()
     return False
 
 
@@ -80,7 +80,7 @@ def _make(name: str, say: Callable[[str], None]) -> None:
     say(f"{name}: installing {_packages(name)} packages")
     _run([*pip, "--quiet", "--require-hashes", "-r", str(requirements_of(name))])
     stamp = place / STAMP
-    stamp.with_suffix(".tmp").write_text(_stamp(name))
+    stamp.with_suffix(".tmp").write_text(stamp_of(name))
     stamp.with_suffix(".tmp").replace(stamp)
     say(f"{name}: its venv is ready after {time.monotonic() - began:.0f} s")
 
@@ -113,7 +113,8 @@ def _alone(name: str, say: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _stamp(name: str) -> str:
+def stamp_of(name: str) -> str:
+    """What the stamp of a whole venv says."""
     pinned = hashlib.sha256(requirements_of(name).read_bytes()).hexdigest()
     return f"{pinned} python {sys.version_info.major}.{sys.version_info.minor}\n"
 

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from apps.answers import AnswerFolder
 from apps.crash_points import CrashPoints
-from apps.customer_comm.answers import AnswerFolder
 from apps.inbox import Inbox, OtherContent
 from apps.settings import ProgramSettings
 from holdfast.core import TimeOrderedIds, strict_json

@@ -5,10 +5,10 @@ import os
 from typing import Any
 
 from apps import models, settings
+from apps.answers import AnswerFolder
 from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
 from apps.customer_comm import messages
-from apps.customer_comm.answers import AnswerFolder
 from apps.customer_comm.points import POINTS
 from apps.customer_comm.team import Team, new_case
 from apps.inbox import Inbox
@@ -40,6 +40,7 @@ class CaseDesk:
 
     async def work(self, graph: Any, checkpoints: Checkpoints) -> None:
         """Answer what waits and what comes, until there is nothing more to do or the process ends."""
+        self._program.status = "ok"
         await forget_others(checkpoints, self._inbox.waiting())
         while True:
             for name in self._inbox.refuse_names():
@@ -52,7 +53,6 @@ class CaseDesk:
             if waiting:
                 continue
             await self._report.move("ready", "waiting for messages")
-            self._program.status = "ok"
             if self._program.settings.once:
                 return
             await asyncio.sleep(LOOK_SECONDS)

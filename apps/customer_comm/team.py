@@ -11,9 +11,9 @@ from typing import Any, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.graph import END, START, StateGraph
 
+from apps.answers import AnswerFolder
 from apps.crash_points import CrashPoints
 from apps.customer_comm import prompts
-from apps.customer_comm.answers import AnswerFolder
 from apps.customer_comm.prompts import NAMES, SPECIALISTS, Specialist
 from apps.report import SessionReport
 from apps.tool_server import ToolRefused, ToolServer

@@ -41,6 +41,7 @@ class MailDesk:
 
     async def work(self, graph: Any) -> None:
         """Answer what waits and what comes, until there is nothing more to do or the process ends."""
+        self._program.status = "ok"
         await self._finish_told()
         while True:
             waiting: list[str] = await self._tools.call("list_mail", {})
@@ -50,7 +51,6 @@ class MailDesk:
             if waiting:
                 continue
             await self._report.move("ready", "waiting for mail")
-            self._program.status = "ok"
             if self._program.settings.once:
                 return
             await asyncio.sleep(LOOK_SECONDS)

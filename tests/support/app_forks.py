@@ -5,6 +5,7 @@ which dies of signals. A job is `{"arguments", "environment", "out", "err"}`; th
 `{"code"}`.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -18,7 +19,8 @@ def main() -> None:
     name = sys.argv[1]
     module = importlib.import_module(f"{name}.program")
     for warm in ("langchain_openai", "aiosqlite", "holdfast.client.service", "httpx2", "uvicorn.lifespan.off"):
-        importlib.import_module(warm)
+        with contextlib.suppress(ImportError):  # which is in the venvs of the programs that need it
+            importlib.import_module(warm)
     print(json.dumps({"ready": name}), flush=True)
     for line in sys.stdin:
         job = json.loads(line)

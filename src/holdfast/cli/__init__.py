@@ -11,6 +11,7 @@ VERBS = {
     "serve": "Run the gateway: sessions over REST, WebSocket and A2A.",
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
     "guard": "Keep what coding agents write to their folders, as it comes.",
+    "hook": "Record what a program says on stdin, at once: for Claude Code's hooks and any other.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",
     "doctor": "Examine a store: what is wrong with it, and what mends that.",
     "token": "Say who may ask a gateway: create, list, revoke tokens.",

@@ -43,6 +43,8 @@ class ProgramSpec:
     ended: Callable[[Path], int]
     """How many cases have come to an end, as the data folder shows."""
     begun: tuple[str, ...] = ()
+    children: Callable[[Path], list[str]] = lambda _: []
+    """Sessions that its work had of its own, as the data folder names them."""
 
 
 def count(folder: Path, *patterns: str) -> int:

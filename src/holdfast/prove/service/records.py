@@ -1,6 +1,6 @@
 """All that the service has of a session, read over its API."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,9 @@ class SessionRecord:
     actions: list[dict[str, Any]]
     responses: list[dict[str, Any]]
 
-    def of_type(self, kind: str) -> list[dict[str, Any]]:
-        """The actions of a type."""
-        return [action for action in self.actions if action["type"] == kind]
+    def of_types(self, kinds: Collection[str]) -> list[dict[str, Any]]:
+        """The actions of these types."""
+        return [action for action in self.actions if action["type"] in kinds]
 
 
 async def read(api: GatewayApi, session_id: str) -> SessionRecord:
@@ -38,14 +38,14 @@ async def read(api: GatewayApi, session_id: str) -> SessionRecord:
     return SessionRecord(session, state, actions, responses)
 
 
-async def verify(api: GatewayApi, sessions: list[str]) -> dict[str, str]:
-    """What is wrong with the logs of these sessions, by the service's own verification; empty if nothing is."""
+async def verify(api: GatewayApi, sessions: list[str] | None) -> dict[str, str]:
+    """What is wrong with the logs of these sessions, or of all, by the service's own verification; empty if nothing."""
     answer = await api.ask("verify", "POST", "/api/verify", {"sessions": sessions})
     lines = [strict_json.parse_own(line) for line in answer.raw.splitlines() if line]
     found = {str(line["sessionId"]): line for line in lines if isinstance(line, dict) and "sessionId" in line}
     return {
         session_id: str(found[session_id].get("problem") or "it is not whole") if session_id in found else "not there"
-        for session_id in sessions
+        for session_id in (found if sessions is None else sessions)
         if session_id not in found or not found[session_id].get("ok")
     }
 

@@ -36,6 +36,16 @@ def check(data: Path, cases: Sequence[ProgramCase]) -> str:
     return f"{len(cases)} tasks, {len(cases)} files"
 
 
+def children(data: Path) -> list[str]:
+    """The sessions of Claude Code, which its plugin tells of."""
+    return [str(answer["session"]) for answer in documents(data / "answers").values()]
+
+
 CLAUDE_CLI = ProgramSpec(
-    "claude_cli", "test-claude", draw, check, lambda data: count(data, "done/*", "failed/*", "refused/*")
+    "claude_cli",
+    "test-claude",
+    draw,
+    check,
+    lambda data: count(data, "done/*", "failed/*", "refused/*"),
+    children=children,
 )

@@ -1,0 +1,218 @@
+"""`holdfast hook` as programs run it: it is over at once, ends with 0, and what went wrong is in its journal."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.client.looking import free_port
+from tests.gateway.process import running
+from tests.hook.hooks import Hooks, hook
+from tests.support.eventually import wait_until
+
+from holdfast.client import segments
+from holdfast.hook import inbox, payload
+
+LIGHT = """
+import sys
+sys.argv = ["holdfast", "hook", "--session", "s"]
+import holdfast.__main__
+holdfast.__main__.main()
+HEAVY = "asyncio click http msgspec httpx2 socket subprocess threading logging dataclasses holdfast.core holdfast.cli"
+print(sorted(set(HEAVY.split()) & set(sys.modules)))
+"""
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A gateway that is not there."""
+    return {**os.environ, "SESSION_SERVICE_URL": f"http://127.0.0.1:{free_port()}"}
+
+
+@pytest.fixture(autouse=True)
+def no_courier_is_left(environ: dict[str, str]) -> object:
+    """Couriers wait for their gateway for long: those that a test has started end with it."""
+    yield
+    folder = inbox.folder_of(environ)
+    for process in _couriers(folder):
+        os.kill(process, signal.SIGKILL)
+    return None
+
+
+def _couriers(folder: Path) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes()
+                place = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if b"--courier" in words and str(folder.parents[3]).encode() in place:
+                found.append(int(entry.name))
+    return found
+
+
+def waiting(environ: dict[str, str]) -> list[dict[str, object]]:
+    """What the inbox holds."""
+    folder = inbox.folder_of(environ)
+    lines = segments.read_lines(folder, segments.read_position(folder), None, 100)
+    return [json.loads(line.raw) for line in lines]
+
+
+def test_a_hook_is_recorded_though_no_gateway_is_there(environ: dict[str, str]) -> None:
+    ended = hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=environ)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    (record,) = waiting(environ)
+    assert (record["session"], record["masks"]) == ("s1", True)
+    assert record["said"] == {"session_id": "s1", "hook_event_name": "Stop"}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (b"", "not JSON"),
+        (b"garbage \xff\x00", "not JSON"),
+        (b"[1, 2]", "not a JSON object"),
+        (b'{"hook_event_name": "Stop"}', "no session"),
+        (b'{"session_id": 7}', "no session"),
+        (b"[" * 200_000, "not JSON"),
+        (b'{"session_id": "s", "n": ' + b"9" * 5_000 + b"}", "not JSON"),
+    ],
+)
+def test_what_is_no_event_is_refused_in_the_journal_only(environ: dict[str, str], said: bytes, why: str) -> None:
+    ended = hook(said, environ=environ)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    folder = inbox.folder_of(environ)
+    assert why in (folder / "hook.log").read_text()
+    assert segments.numbers(folder) == []
+
+
+def test_a_huge_payload_is_read_to_its_end_and_kept_by_its_beginning(environ: dict[str, str]) -> None:
+    huge = {"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": "x" * (payload.MOST + 10)}
+    assert hook(huge, environ=environ).returncode == 0
+    (record,) = waiting(environ)
+    said = record["said"]
+    assert isinstance(said, dict) and said["tooLong"] > payload.MOST
+    assert (said["hook_event_name"], len(said["beginning"])) == ("PostToolUse", payload.HEAD)
+
+
+def test_an_inbox_that_cannot_be_written_is_said_and_stops_nobody(tmp_path: Path, environ: dict[str, str]) -> None:
+    (tmp_path / "state").write_text("a file, where a folder should be")
+    ended = hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=environ)
+    assert (ended.returncode, ended.stdout) == (0, b"") and b"not recorded" in ended.stderr
+
+
+def test_an_unknown_option_records_nothing_and_blocks_nobody(environ: dict[str, str]) -> None:
+    ended = hook({"session_id": "s1", "hook_event_name": "Stop"}, "--from-the-future", environ=environ)
+    assert ended.returncode == 0, "Claude Code takes 2 for a refusal"
+    assert b"--from-the-future" in ended.stderr
+
+
+def test_a_program_that_never_ends_its_json_is_not_waited_for(environ: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "hook", "--session", "s1"], stdin=subprocess.PIPE, env=environ
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b'{"type": ')
+        process.stdin.flush()
+        assert process.wait(60) == 0
+    assert "took too long" in (inbox.folder_of(environ) / "hook.log").read_text()
+
+
+def test_options_and_environment_name_the_session(environ: dict[str, str]) -> None:
+    hook({"type": "a", "session_id": "mine"}, "--session=given", "--verbatim", environ=environ)
+    hook({"type": "b", "session_id": "mine"}, environ=environ | {"SESSION_ID": "around"})
+    hook({"type": "c"}, environ=environ | {"SESSION_ID": "around"})
+    assert [(each["session"], each["around"], each["masks"]) for each in waiting(environ)] == [
+        ("given", None, False),
+        ("mine", "around", True),
+        ("around", "around", True),
+    ]
+
+
+def test_recording_imports_nothing_that_takes_long(environ: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], input=b'{"type": "a"}', env=environ, capture_output=True, check=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == (b"[]\n", b"")
+
+
+def test_a_projects_folder_is_no_place_for_modules(environ: dict[str, str], tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "holdfast").mkdir(parents=True)
+    trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
+    for name in ("json.py", "holdfast/__init__.py", "holdfast/__main__.py"):
+        (project / name).write_text(trap)
+    program = Path(sys.executable).parent / "holdfast"
+    ended = subprocess.run(
+        [program, "hook"],
+        input=b'{"session_id": "s1", "hook_event_name": "Stop"}',
+        env=environ,
+        cwd=project,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.returncode == 0
+    wait_until(lambda: "waiting" in _journal(environ))
+    assert not (tmp_path / "sprung").exists()
+
+
+def _journal(environ: dict[str, str]) -> str:
+    file = inbox.folder_of(environ) / "hook.log"
+    return file.read_text() if file.exists() else ""
+
+
+def test_what_was_recorded_while_the_gateway_was_away_or_killed_arrives_once(
+    tmp_path: Path, environ: dict[str, str], session: str
+) -> None:
+    port = int(environ["SESSION_SERVICE_URL"].rpartition(":")[2])
+    hooks = Hooks(tmp_path, environ["SESSION_SERVICE_URL"], session)
+
+    def say(*numbers: int) -> None:
+        for number in numbers:
+            ended = hook({"session_id": session, "hook_event_name": "Stop", "number": number}, environ=environ)
+            assert ended.returncode == 0
+
+    say(0, 1)
+    with running(tmp_path / "data", port=port) as gateway:
+        say(2)
+        wait_until(lambda: inbox.is_empty(hooks.folder), pause=0.05)
+        gateway.process.kill()
+        gateway.process.wait()
+    say(3, 4)
+    (before,) = _couriers(hooks.folder)
+    os.kill(before, signal.SIGKILL)
+    wait_until(lambda: not inbox.has_courier(hooks.folder))
+    say(5)
+    with running(tmp_path / "data", port=port):
+        flushed = hook(b"", "--flush", "--json", environ=environ)
+        assert (flushed.returncode, json.loads(flushed.stdout)["waiting"]) == (0, 0), flushed.stderr
+        assert [each["details"]["number"] for each in hooks.events()] == list(range(6))
+
+
+def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(environ: dict[str, str]) -> None:
+    read, write = os.pipe()
+    started = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "hook"],
+        stdin=subprocess.PIPE,
+        stdout=write,
+        stderr=write,
+        env=environ,
+        pass_fds=(write,),
+        start_new_session=True,
+    ) as process:
+        os.close(write)
+        process.communicate(b'{"session_id": "s1", "hook_event_name": "Stop"}', timeout=60)
+    assert os.read(read, 1) == b"", "nobody holds the pipe any more"
+    os.close(read)
+    folder = inbox.folder_of(environ)
+    wait_until(lambda: inbox.has_courier(folder))
+    (courier,) = _couriers(folder)
+    assert os.getsid(courier) == courier and time.monotonic() - started < 60
