@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -18,8 +18,17 @@ from holdfast.prove.service.program import ProgramCase, ProgramSpec
 from holdfast.prove.service.surroundings import GATEWAY, Surroundings, Tell
 
 LOOK_EVERY_SECONDS = 0.05
-MOST_KILLS = 8
+MOST_WAVES = 4
+LONGEST_SECONDS = 0.6
+"""How long after the beginning of the work somebody is killed, at most."""
 ANSWER_SECONDS = 5.0
+
+
+class Kill(NamedTuple):
+    """Who is killed, and how many seconds after there is something to do."""
+
+    victim: str
+    after: float
 
 
 @dataclass(slots=True)
@@ -48,13 +57,14 @@ class ServiceStage:
         """The parts: the programs, and the gateway."""
         return (*(program.name for program in self.programs), GATEWAY)
 
-    def plan(self) -> list[str]:
-        """Who is to be killed, in order."""
-        if self.options.kills == NONE:
-            return []
-        if self.options.kills == ONE_EACH:
-            return list(self.names)
-        return [self.chance.choice(self.names) for _ in range(self.chance.randint(len(self.names), MOST_KILLS))]
+    def plan(self) -> list[list[Kill]]:
+        """Who is to be killed, in waves: those of one wave are killed beside each other, each once."""
+        programs = [program.name for program in self.programs]
+        waves = {NONE: [], ONE_EACH: [programs, [GATEWAY]]}.get(self.options.kills)
+        if waves is None:
+            count = self.chance.randint(2, MOST_WAVES)
+            waves = [self.chance.sample(self.names, self.chance.randint(1, len(self.names))) for _ in range(count)]
+        return [[Kill(name, self.chance.uniform(0, LONGEST_SECONDS)) for name in wave] for wave in waves]
 
     def note(self, step: str, event: str, **details: Any) -> None:
         """Write something into the evidence."""

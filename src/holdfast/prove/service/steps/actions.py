@@ -27,7 +27,7 @@ async def perform(stage: ServiceStage) -> str:
     for program in stage.programs:
         counted.append(program.check(stage.around.data(program.name), stage.cases[program.name]))
         record = await records.read(stage.api, stage.sessions[program.name])
-        _check_told(stage, program, record)
+        check_told(stage, program, record)
         await _check_files(stage, stage.sessions[program.name], record)
         children += await _check_children(stage, program)
         actions += len(record.actions) + len(record.responses)
@@ -54,7 +54,7 @@ async def _check_children(stage: ServiceStage, program: ProgramSpec) -> int:
     return len(program.children(stage.around.data(program.name)))
 
 
-def _check_told(stage: ServiceStage, program: ProgramSpec, record: records.SessionRecord) -> None:
+def check_told(stage: ServiceStage, program: ProgramSpec, record: records.SessionRecord) -> None:
     """ClaimBroken unless the session has each effect begun and ended once, and one response for each answer."""
     for kind in program.begun:
         same(len(record.of_types((kind,))), 1, TOLD, f"{program.name} did not tell {kind} once")

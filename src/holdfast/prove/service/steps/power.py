@@ -3,24 +3,23 @@
 import asyncio
 
 from holdfast.prove.live.claims import ClaimBroken, require
-from holdfast.prove.service.options import RANDOM
-from holdfast.prove.service.stage import ServiceStage, ServiceStep
+from holdfast.prove.service.stage import Kill, ServiceStage, ServiceStep
 from holdfast.prove.service.surroundings import GATEWAY
 from holdfast.prove.targets.target import TargetNotReady
 
 BEGIN_SECONDS = 30.0
-LONGEST_SECONDS = 0.6
-"""How long after the beginning of the work somebody is killed, at most."""
 
 
 async def perform(stage: ServiceStage) -> str:
-    """Give more to do, kill, start again, as often as was planned; then wait until all is done."""
-    rest = stage.options.cases - stage.options.cases // 2
-    for victim in stage.plan():
+    """Give more to do, kill, start again, wave by wave; then wait until all is done."""
+    waves = stage.plan()
+    for number, wave in enumerate(waves):
+        victims = {kill.victim for kill in wave}
         for program in stage.programs:
-            if victim in {program.name, GATEWAY} and (rest_of := rest - _more(stage, program.name)) > 0:
-                stage.feed(program, 1 if rest_of > 1 and stage.options.kills == RANDOM else rest_of)
-        await _kill(stage, victim)
+            if victims & {program.name, GATEWAY}:
+                left = stage.options.cases - len(stage.cases[program.name])
+                stage.feed(program, max(left // (len(waves) - number), 1))
+        await asyncio.gather(*(_kill(stage, kill) for kill in wave))
     for program in stage.programs:
         stage.feed(program, max(stage.options.cases - len(stage.cases[program.name]), 1))
     await stage.until_idle()
@@ -32,18 +31,13 @@ async def perform(stage: ServiceStage) -> str:
     return f"killed {len(stage.kills)} times in the middle ({told}), and all of the work was done"
 
 
-def _more(stage: ServiceStage, name: str) -> int:
-    """How much a program was given since the start."""
-    return len(stage.cases[name]) - stage.options.cases // 2
-
-
-async def _kill(stage: ServiceStage, victim: str) -> None:
-    """SIGKILL to a part while there is work, at a moment that is drawn, and a start."""
+async def _kill(stage: ServiceStage, kill: Kill) -> None:
+    """SIGKILL to a part while there is work, and a start."""
+    victim = kill.victim
     stage.tell(f"killing {victim}")
     await _work_begins(stage, victim)
-    await asyncio.sleep(stage.chance.uniform(0, LONGEST_SECONDS))
-    was = stage.around.running(victim)
-    stage.note(f"kill {victim}", "kill", was=was)
+    await asyncio.sleep(kill.after)
+    stage.note(f"kill {victim}", "kill", was=stage.around.running(victim))
     await stage.around.kill(victim)
     stage.kills.append(victim)
     stage.note(f"kill {victim}", "killed")
