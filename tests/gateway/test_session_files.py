@@ -110,9 +110,13 @@ def test_a_killed_gateway_takes_the_process_along_and_the_next_goes_on(tmp_path:
         first = await_caught_up(gateway.url)
         post(gateway.url, "s", 1)
         wait_until(lambda: said(root) == {"s": [1]})
+        post(gateway.url, "gone", 1)
+        wait_until(lambda: "gone" in said(root))
         post(gateway.url, "s", 2)
         gateway.process.kill()
         wait_until(lambda: not alive(first["pid"]))
+    with running(data) as gateway:
+        httpx2.delete(f"{gateway.url}/api/sessions/gone").raise_for_status()
     with running(data, *options) as gateway:
         second = await_caught_up(gateway.url)
         assert said(root) == {"s": [1, 2]}
