@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -69,8 +70,9 @@ def _checkout(named: Path | None) -> Path:
     here = Path(__file__).resolve()
     places = [named] if named is not None else [Path.cwd(), *here.parents[4:5]]
     for place in places:
-        if (place / CONTRACT).exists():
-            return absolute(place, "--checkout")
+        with suppress(OSError, ValueError):  # a name that no folder can have
+            if (place / CONTRACT).exists():
+                return absolute(place, "--checkout")
     raise InvalidInput(
         f"there are no programs in {os.fspath(places[0])}",
         hint="name a checkout of Holdfast, which has the folder apps, with --checkout DIR",
