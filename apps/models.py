@@ -67,6 +67,7 @@ def _from_azure() -> Any:
     return AzureChatOpenAI(
         azure_endpoint=_needed("AZURE_OPENAI_ENDPOINT"),
         azure_deployment=_needed("AZURE_OPENAI_DEPLOYMENT"),
+        model=_needed("AZURE_OPENAI_DEPLOYMENT"),
         api_version=os.environ.get("OPENAI_API_VERSION", "2024-10-21"),
         api_key=_needed("AZURE_OPENAI_API_KEY"),
         temperature=0,
