@@ -91,6 +91,12 @@ def test_claude_code_ends_with_the_program(runs: AppRuns) -> None:
     put(runs, "t1", "Think for 300 seconds.")
     assert runs.run("--once", APP_CRASH_AT="claude:writes") == -9, runs.errors()
     wait_until(lambda: not claudes(runs))
+    runs.begin("--once")
+    wait_until(lambda: claudes(runs), pause=0.05)
+    assert runs.health()["step"] == "task t1"
+    assert runs.stop() == 0
+    assert not claudes(runs)
+    assert told(runs).actions("program_stopped")[-1] == {"reason": "signal", "step": "task t1", "clean": True}
 
 
 def _has_ended(runs: AppRuns, name: str) -> bool:
