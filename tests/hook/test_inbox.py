@@ -106,8 +106,8 @@ def test_there_is_one_courier(tmp_path: Path) -> None:
     inbox.append(tmp_path, b"one")
     assert not inbox.has_courier(tmp_path)
     with inbox.only_courier(tmp_path) as first, inbox.only_courier(tmp_path) as second:
-        assert (first, second, inbox.has_courier(tmp_path)) == (True, False, True)
-    assert not inbox.has_courier(tmp_path)
+        assert (first, second, inbox.courier_of(tmp_path)) == (True, False, os.getpid())
+    assert inbox.courier_of(tmp_path) is None
 
 
 def test_each_service_and_token_has_an_inbox_of_its_own(tmp_path: Path) -> None:

@@ -88,9 +88,19 @@ def only_courier(folder: Path) -> Iterator[bool]:
         except BlockingIOError:
             yield False
         else:
+            os.ftruncate(lock, 0)
+            os.write(lock, b"%d\n" % os.getpid())
             yield True
     finally:
         os.close(lock)
+
+
+def courier_of(folder: Path) -> int | None:
+    """The process that is the courier; None if there is none."""
+    try:
+        return int((folder / COURIER).read_bytes()) if has_courier(folder) else None
+    except (OSError, ValueError):
+        return None
 
 
 class InboxReader:
