@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.venv import APPS, ROOT
+from holdfast.core.durable_files import write_whole
 
 PLUGIN = ROOT / "integrations" / "claude_code"
 GOVERNANCE = APPS / "claude_cli" / "governance" / ".claude"
@@ -65,6 +66,19 @@ class ClaudeCode:
         for folder in (self.workspace, self.home / ".claude", self.home / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(GOVERNANCE, self.workspace / ".claude", dirs_exist_ok=True)
+        self._trust()
+
+    def _trust(self) -> None:
+        """Say to the command line that this workspace is trusted: its rules are ours, and else count only in part."""
+        path = self.home / ".claude" / ".claude.json"
+        try:
+            known = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            known = {}
+        projects = known.setdefault("projects", {})
+        projects.setdefault(str(self.workspace), {})["hasTrustDialogAccepted"] = True
+        known["hasCompletedOnboarding"] = True
+        write_whole(path, json.dumps(known).encode())
 
     def session_of(self, task: str) -> str:
         """The id of a task's session of Claude Code: the same in every run."""
