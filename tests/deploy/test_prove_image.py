@@ -1,0 +1,127 @@
+"""Images under proof: real containers, killed and started again, on a network without a way out.
+
+Needs a Docker engine. Where images cannot be pulled, `scripts/containers-here` makes what to build on.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.deploy.test_compose import STAND_INS, command, compose_command
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = "holdfast-test/runtime"
+SERVE = "printf %s $A2A_TOKEN >/dev/shm/token; exec holdfast serve --token-file /dev/shm/token"
+FORGETFUL = f"rm -rf /data/*; {SERVE}"
+SILENT = "echo no model was named >&2; exit 4"
+CURIOUS = f"""
+echo $WISH $OPENAI_BASE_URL
+python3 -c "import socket; socket.create_connection(('192.0.2.1', 53), 3)" 2>/dev/null || echo no way out
+{SERVE}
+"""
+
+
+def built(name: str, dockerfile: str, *more: str) -> str:
+    words = ["docker", "build", "--network", "host", "--tag", name, "--file", dockerfile, *more]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return name
+
+
+@pytest.fixture(scope="module")
+def environment() -> Iterator[dict[str, str]]:
+    """What this machine builds images on; afterwards nothing of the proofs is left."""
+    compose_command()
+    here = command("docker", "image", "inspect", STAND_INS["BASE_IMAGE"]).returncode == 0
+    base = STAND_INS["BASE_IMAGE"] if here else "python:3.13-slim-bookworm"
+    if not here and command("docker", "pull", base).returncode:
+        pytest.skip("NOT RUN: images were not proven: no image can be pulled here (scripts/containers-here)")
+    yield {"BASE_IMAGE": base, "BUILD_NETWORK": "host"}
+    for kind in (["ps", "--all"], ["volume", "ls"], ["network", "ls"]):
+        assert "holdfast-proof-" not in command("docker", *kind).stdout
+
+
+@pytest.fixture(scope="module")
+def runtime(environment: dict[str, str]) -> str:
+    base = f"BASE_IMAGE={environment['BASE_IMAGE']}"
+    return built(RUNTIME, "deploy/Dockerfile", "--target", "runtime", "--build-arg", base, ".")
+
+
+def variant(name: str, script: str, place: Path) -> str:
+    """An image like ours that does this when it starts."""
+    (place / "entry").write_text(script)
+    file = place / "Dockerfile"
+    file.write_text(f'FROM {RUNTIME}\nCOPY entry /entry\nENTRYPOINT ["sh", "/entry"]\n')
+    return built(name, str(file), str(place))
+
+
+def canary(folder: Path, environment: dict[str, str], image: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What a release waits for, as a template's own CI runs it."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return subprocess.run(
+        [ROOT / "scripts" / "run-canary.sh", "--artifacts", str(folder), *options],
+        env={**os.environ, **environment, "TEMPLATE_IMAGE": image, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_our_image_holds_through_real_kills(runtime: str, environment: dict[str, str], tmp_path: Path) -> None:
+    only = ("--only", "name,file-only,file-caption,memory,tool-use,restart,crash,pause")
+    done = canary(tmp_path, environment, runtime, *only)
+    assert done.returncode == 0, done.stdout + done.stderr
+    latest = tmp_path / "prove" / "latest"
+    summary = json.loads((latest / "summary.json").read_text())
+    assert summary["target"]["name"] == runtime
+    assert {outcome["verdict"] for outcome in summary["proofs"]} == {"proven"}
+    assert (latest / "data" / "holdfast.db").stat().st_size > 0
+    starts = [event for event in map(json.loads, (latest / "events.jsonl").open()) if event["event"] == "start"]
+    assert len(list(latest.glob("target-*.log"))) == len(starts) == 4
+
+
+def test_an_image_that_forgets_is_disproven_with_its_store_and_its_log(
+    runtime: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    image = variant("holdfast-test/forgetful", FORGETFUL, tmp_path)
+    done = canary(tmp_path, environment, image, "--only", "name,crash", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert {each["name"]: each["verdict"] for each in json.loads(done.stdout)["proofs"]} == {
+        "name": "proven",
+        "crash": "disproven",
+    }
+    latest = tmp_path / "prove" / "latest"
+    assert (latest / "data" / "holdfast.db").exists()
+    assert (latest / "target-1.log").exists()
+
+
+def test_an_image_that_does_not_start_is_a_fault_that_says_its_last_words(
+    runtime: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = canary(tmp_path, environment, variant("holdfast-test/silent", SILENT, tmp_path), "--only", "name", "--json")
+    assert done.returncode == 2
+    assert "it ended with exit code 4 before it was ready; its last words: no model was named" in done.stdout
+
+
+def test_an_image_that_is_not_there_is_a_fault(environment: dict[str, str], tmp_path: Path) -> None:
+    done = canary(tmp_path, environment, "holdfast-test/is-not-there:1", "--only", "name")
+    assert done.returncode == 2
+    assert "PROVEN" not in done.stdout
+
+
+def test_there_is_no_way_out_and_the_image_is_told_what_it_was_to_be_told(
+    runtime: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    image = variant("holdfast-test/curious", CURIOUS, tmp_path)
+    done = canary(tmp_path, environment, image, "--only", "name", "--env", "WISH=a table for two")
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = (tmp_path / "prove" / "latest" / "target-1.log").read_text()
+    assert "a table for two http://sender:18080/v1" in log
+    assert "no way out" in log
