@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.deploy.test_compose import STAND_INS, command, compose_command
 
 pytestmark = pytest.mark.e2e
@@ -83,9 +84,9 @@ def test_our_image_holds_through_real_kills(runtime: str, environment: dict[str,
     assert summary["target"]["name"] == runtime
     assert {outcome["verdict"] for outcome in summary["proofs"]} == {"proven"}
     assert (latest / "data" / "holdfast.db").stat().st_size > 0
-    events = map(json.loads, (latest / "events.jsonl").read_text().splitlines())
-    starts = [event for event in events if event["event"] == "start" and not event["proof"]]
-    assert len(list(latest.glob("target-*.log"))) == len(starts) == 4
+    events = [json.loads(line)["event"] for line in (latest / "events.jsonl").read_text().splitlines()]
+    assert {"start", "stop", "kill", "pause"} <= set(events)
+    assert len(list(latest.glob("target-*.log"))) == 4
 
 
 def test_an_image_that_forgets_is_disproven_with_its_store_and_its_log(
@@ -126,3 +127,61 @@ def test_there_is_no_way_out_and_the_image_is_told_what_it_was_to_be_told(
     log = (tmp_path / "prove" / "latest" / "target-1.log").read_text()
     assert "a table for two http://sender:18080/v1" in log
     assert "no way out" in log
+
+
+def shell_lines(steps: list[dict[str, str]]) -> list[str]:
+    """What a workflow runs itself."""
+    return [step["run"] for step in steps if "run" in step]
+
+
+def onboarded(repository: Path) -> list[str]:
+    """The shell lines of the workflow that `holdfast onboard` writes."""
+    words = [sys.executable, "-m", "holdfast", "onboard", str(repository), "--forge", "github"]
+    subprocess.run(words, check=True, capture_output=True)
+    workflow = yaml.safe_load((repository / ".github" / "workflows" / "session-continuity-e2e.yml").read_text())
+    return shell_lines(workflow["jobs"]["session-continuity-e2e"]["steps"])
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the jobs of one runner install Holdfast."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.mark.parametrize(("script", "code"), [(SERVE, 0), (SILENT, 1)], ids=["remembers", "does not start"])
+def test_the_workflow_of_a_template_does_what_it_says(
+    runtime: str, environment: dict[str, str], tmp_path: Path, home: Path, script: str, code: int
+) -> None:
+    repository = tmp_path / "template"
+    repository.mkdir()
+    (repository / "entry").write_text(script)
+    (repository / "Dockerfile").write_text(f'FROM {RUNTIME}\nCOPY entry /entry\nENTRYPOINT ["sh", "/entry"]\n')
+    page = tmp_path / "page.md"
+    given = {"HOME": str(home), "TEMPLATE_IMAGE": "template-under-proof", "HOLDFAST_REQUIREMENT": str(ROOT)}
+    given |= {"GITHUB_STEP_SUMMARY": str(page), "GITHUB_ACTIONS": "true"} if code == 0 else {}
+    codes = []
+    for lines in onboarded(repository):
+        step = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", lines],
+            cwd=repository,
+            env={**os.environ, **environment, **given},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        codes.append(min(step.returncode, 1))
+    assert codes == [0, code, 0], step.stdout + step.stderr
+    assert (repository / ".holdfast-canary" / "sender.tar").stat().st_size > 1_000_000
+    if code == 0:
+        assert "proven" in page.read_text()
+    else:
+        assert "no model was named" in (repository / ".artifacts" / "prove" / "latest" / "summary.json").read_text()
+
+
+def test_the_action_asks_for_what_a_release_waits_for() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert action["inputs"]["only"]["default"] == "name,file-only,file-caption,memory"
+    (_, prove) = shell_lines(action["runs"]["steps"])
+    assert 'prove --image "$IMAGE" --only "$ONLY"' in prove
+    assert "${{" not in prove  # what is given there would be run

@@ -1,7 +1,7 @@
 """What onboarding changes in a repository: one file, or one block of a file, that carries the hash of what was written.
 
-So a second time changes nothing, a newer version replaces what an older one wrote, and what was edited since, or was never
-ours, is refused and not overwritten.
+So a second time changes nothing, a newer version replaces what an older one wrote, and what was edited since, or was
+never ours, is refused and not overwritten.
 """
 
 import difflib

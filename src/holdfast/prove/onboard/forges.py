@@ -1,4 +1,4 @@
-"""The forges: where each has its workflows, how a repository shows that it uses one, and how its check becomes required."""
+"""The forges: where each has its workflows, how a repository shows that it uses one, how its check becomes required."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
