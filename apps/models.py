@@ -17,6 +17,7 @@ from apps.health import served
 
 VARIABLE = "APP_MODEL"
 KINDS = ("simulator", "openai", "azure", "anthropic")
+SECONDS_TO_ANSWER = 120.0
 PASSING = (
     *(openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError),
     *(anthropic.APIConnectionError, anthropic.RateLimitError, anthropic.InternalServerError),
@@ -53,7 +54,7 @@ def described() -> str:
 def _openai(**options: Any) -> Any:
     from langchain_openai import ChatOpenAI
 
-    return ChatOpenAI(temperature=0, **options)
+    return ChatOpenAI(temperature=0, timeout=SECONDS_TO_ANSWER, **options)
 
 
 def _from_openai() -> Any:
@@ -67,9 +68,11 @@ def _from_azure() -> Any:
     return AzureChatOpenAI(
         azure_endpoint=_needed("AZURE_OPENAI_ENDPOINT"),
         azure_deployment=_needed("AZURE_OPENAI_DEPLOYMENT"),
+        model=_needed("AZURE_OPENAI_DEPLOYMENT"),
         api_version=os.environ.get("OPENAI_API_VERSION", "2024-10-21"),
         api_key=_needed("AZURE_OPENAI_API_KEY"),
         temperature=0,
+        timeout=SECONDS_TO_ANSWER,
     )
 
 
@@ -78,7 +81,9 @@ def _from_anthropic() -> Any:
 
     options = {"base_url": os.environ["ANTHROPIC_BASE_URL"]} if os.environ.get("ANTHROPIC_BASE_URL") else {}
     key = os.environ.get("ANTHROPIC_API_KEY") or "none"
-    return ChatAnthropic(model=_needed("ANTHROPIC_MODEL"), api_key=key, max_tokens=2048, **options)
+    return ChatAnthropic(
+        model=_needed("ANTHROPIC_MODEL"), api_key=key, max_tokens=2048, timeout=SECONDS_TO_ANSWER, **options
+    )
 
 
 def _needed(name: str) -> str:

@@ -5,11 +5,14 @@ that is done again tells the same again, and the service knows it. Goals and sub
 """
 
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.client import HookAgent
 from holdfast.core.statuses import GoalStatus
+
+log = logging.getLogger("apps")
 
 
 class SessionReport:
@@ -80,4 +83,5 @@ class SessionReport:
             self.error = error
             await self._agent.update_state({"lastError": error})
             if error is not None:
+                log.warning("%s", error)
                 await self._agent.log_action("error", {"message": error, "step": self.step})

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.venv import APPS, ROOT
+from holdfast.core.durable_files import write_whole
 
 PLUGIN = ROOT / "integrations" / "claude_code"
 GOVERNANCE = APPS / "claude_cli" / "governance" / ".claude"
@@ -65,14 +66,30 @@ class ClaudeCode:
         for folder in (self.workspace, self.home / ".claude", self.home / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(GOVERNANCE, self.workspace / ".claude", dirs_exist_ok=True)
+        self._trust()
+
+    def _trust(self) -> None:
+        """Say to the command line that this workspace is trusted: its rules are ours, and else count only in part."""
+        path = self.home / ".claude" / ".claude.json"
+        try:
+            known = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            known = {}
+        projects = known.setdefault("projects", {})
+        projects.setdefault(str(self.workspace), {})["hasTrustDialogAccepted"] = True
+        known["hasCompletedOnboarding"] = True
+        write_whole(path, json.dumps(known).encode())
 
     def session_of(self, task: str) -> str:
         """The id of a task's session of Claude Code: the same in every run."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"holdfast:{self.desk_id}/{task}"))
 
     def has_begun(self, task: str) -> bool:
-        """Whether there is a transcript of the task."""
-        return any((self.home / ".claude" / "projects").glob(f"*/{self.session_of(task)}.jsonl"))
+        """Whether the task is in a transcript: one without it cannot be gone on with."""
+        return any(_asks(path) for path in self._transcripts(task))
+
+    def _transcripts(self, task: str) -> list[Path]:
+        return list((self.home / ".claude" / "projects").glob(f"*/{self.session_of(task)}.jsonl"))
 
     def options(self) -> list[str]:
         """What every run is told."""
@@ -100,6 +117,8 @@ class ClaudeCode:
     async def do(self, task: str, words: str, at: Callable[[str], None]) -> dict[str, Any]:
         """Have a task done, or gone on with; what the command line says of it. `at` hears how far it is."""
         begun, session = self.has_begun(task), self.session_of(task)
+        for path in [] if begun else self._transcripts(task):
+            path.unlink()  # it was killed before it wrote down what it was asked, and would not begin anew
         asked = GO_ON + words if begun else words
         which = ["--resume", session] if begun else ["--session-id", session]
         command = [str(program()), "-p", asked, "--output-format", "json", *which, *self.options()]
@@ -135,6 +154,16 @@ class ClaudeCode:
         while not self.has_begun(task):  # noqa: ASYNC110  (another program makes the file)
             await asyncio.sleep(LOOK_SECONDS)
         at("writes")
+
+
+def _asks(path: Path) -> bool:
+    """Whether there is a message of the user's in a transcript."""
+    for line in path.read_bytes().splitlines():
+        with contextlib.suppress(ValueError):
+            said = json.loads(line)
+            if isinstance(said, dict) and said.get("type") == "user":
+                return True
+    return False
 
 
 def _answer(code: int | None, out: bytes, err: bytes) -> dict[str, Any]:

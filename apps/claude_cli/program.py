@@ -14,6 +14,7 @@ from apps.answers import AnswerFolder
 from apps.claude_cli.command_line import THEIRS, ClaudeCode, ClaudeFailed
 from apps.claude_cli.points import POINTS
 from apps.crash_points import CrashPoints
+from apps.failed_tries import FailedTries
 from apps.health import served
 from apps.inbox import Inbox
 from apps.life import ProgramDescription, RunningProgram, live
@@ -22,9 +23,7 @@ from holdfast.core.durable_files import make_folder
 NAME = "claude_cli"
 ABOUT = "Claude Code, which does tasks in a workspace under the rules of a .claude folder."
 LOOK_SECONDS = 0.25
-MOST_TRIES = 3
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 10.0
+PAUSE = 2.0
 MODELS = ("simulator", "anthropic")
 
 
@@ -40,7 +39,7 @@ class TaskDesk:
         data = program.settings.data
         self._answers = AnswerFolder(data / "answers")
         self._results = AnswerFolder(data / "results")
-        self._tries: dict[str, int] = {}
+        self._tries = FailedTries()
 
     async def work(self) -> None:
         """Do what waits and what comes, until there is nothing more to do or the process ends."""
@@ -50,7 +49,7 @@ class TaskDesk:
                 await self._report.tell("task_refused", {"file": name[:200], "reason": "its name is none"})
             waiting = self._inbox.waiting()
             self._count()
-            for name in waiting:
+            for name in self._tries.in_order(waiting):
                 await self._one(name)
                 self._count()
             if waiting:
@@ -103,16 +102,14 @@ class TaskDesk:
 
     async def _failed(self, name: str, goal: str, failure: ClaudeFailed) -> None:
         """Try again after a pause, a few times; then the task is put aside, and told."""
-        self._tries[name] = self._tries.get(name, 0) + 1
         await self._report.trouble(f"{name}: {failure}"[:500])
-        if self._tries[name] >= MOST_TRIES:
+        if self._tries.is_hopeless(name):
             await self._report.end_goal(goal, "failed")
             self._inbox.move(name, "failed")
             await self._report.trouble(None)
             return
         with suppress(TimeoutError):
-            pause = min(FIRST_PAUSE * 2 ** self._tries[name], LONGEST_PAUSE)
-            await asyncio.wait_for(self._program.stopping.wait(), pause)
+            await asyncio.wait_for(self._program.stopping.wait(), PAUSE)
 
     def _count(self) -> None:
         places = {place: self._inbox.count(place) for place in ("inbox", "done", "failed", "refused")}

@@ -11,6 +11,7 @@ from apps.crash_points import CrashPoints
 from apps.customer_comm import messages
 from apps.customer_comm.points import POINTS
 from apps.customer_comm.team import Team, new_case
+from apps.failed_tries import FailedTries
 from apps.inbox import Inbox
 from apps.life import ProgramDescription, RunningProgram, live
 from apps.patience import in_words, is_away, keep_trying
@@ -19,7 +20,6 @@ from apps.tool_server import tool_server
 NAME = "customer_comm"
 ABOUT = "A team that answers the customers of an operator of tandem flights."
 LOOK_SECONDS = 0.25
-MOST_TRIES = 3
 
 
 class CaseDesk:
@@ -31,7 +31,7 @@ class CaseDesk:
         self._inbox = inbox
         self._answers = answers
         self._crash = crash
-        self._tries: dict[str, int] = {}
+        self._tries = FailedTries()
 
     def count(self) -> None:
         """Tell the health how much there is of everything."""
@@ -47,7 +47,7 @@ class CaseDesk:
                 await self._report.tell("message_refused", {"file": name[:200], "reason": "its name is none"})
             waiting = self._inbox.waiting()
             self.count()
-            for name in waiting:
+            for name in self._tries.in_order(waiting):
                 await self._one(name, graph, checkpoints)
                 self.count()
             if waiting:
@@ -93,10 +93,10 @@ class CaseDesk:
     async def _failed(self, name: str, goal: str, error: Exception) -> None:
         """What is away is waited for; what fails for itself is tried again a few times, and then put aside."""
         if is_away(error):
+            self._tries.away(name)
             raise error
-        self._tries[name] = self._tries.get(name, 0) + 1
         await self._report.trouble(f"{name}: {in_words(error)}")
-        if self._tries[name] >= MOST_TRIES:
+        if self._tries.is_hopeless(name):
             await self._report.end_goal(goal, "failed")
             self._inbox.move(name, "failed")
             await self._report.trouble(None)

@@ -9,6 +9,7 @@ from apps.checkpoints import Checkpoints, checkpoint_file, forget_others, go_on
 from apps.crash_points import CrashPoints
 from apps.email_solver.pipeline import Pipeline, new_case
 from apps.email_solver.points import POINTS, STEPS
+from apps.failed_tries import FailedTries
 from apps.life import ProgramDescription, RunningProgram, live
 from apps.patience import in_words, is_away, keep_trying
 from apps.tool_server import ToolServer, tool_server
@@ -18,7 +19,6 @@ ABOUT = "A pipeline that answers the mail of a mailbox folder."
 STAGES = ("config", "tokens", "clients", "graph", "services", "execution")
 NEEDED = frozenset({"list_mail", "read_mail", "send_answer", "note_outcome"})
 LOOK_SECONDS = 0.25
-MOST_TRIES = 3
 
 
 class WrongServer(Exception):
@@ -29,14 +29,19 @@ class MailDesk:
     """Takes what waits, in order; a mail waits until it is noted what became of it, and that was told."""
 
     def __init__(
-        self, program: RunningProgram, tools: ToolServer, checkpoints: Checkpoints, crash: CrashPoints
+        self,
+        program: RunningProgram,
+        tools: ToolServer,
+        checkpoints: Checkpoints,
+        crash: CrashPoints,
+        tries: FailedTries,
     ) -> None:
         self._program = program
         self._report = program.report
         self._tools = tools
         self._checkpoints = checkpoints
         self._crash = crash
-        self._tries: dict[str, int] = {}
+        self._tries = tries
         self._counts = program.counts
 
     async def work(self, graph: Any) -> None:
@@ -46,7 +51,7 @@ class MailDesk:
         while True:
             waiting: list[str] = await self._tools.call("list_mail", {})
             self._counts["waiting"] = len(waiting)
-            for name in waiting:
+            for name in self._tries.in_order(waiting):
                 await self._one(name, graph)
             if waiting:
                 continue
@@ -96,11 +101,11 @@ class MailDesk:
     async def _failed(self, name: str, error: Exception) -> None:
         """What is away is waited for; what fails for itself is tried again a few times, and then put aside."""
         if is_away(error):
+            self._tries.away(name)
             raise error
-        self._tries[name] = self._tries.get(name, 0) + 1
         said = f"{name}: {in_words(error)}"
         await self._report.trouble(said)
-        if self._tries[name] >= MOST_TRIES:
+        if self._tries.is_hopeless(name):
             await self._tools.call("note_outcome", {"id": name, "outcome": "failed", "about": {"error": said}})
             await self._report.end_goal(f"case-{name}", "failed")
             await self._checkpoints.adelete_thread(name)
@@ -114,7 +119,7 @@ def main() -> None:
     crash = CrashPoints(POINTS)
 
     async def work(program: RunningProgram) -> None:
-        report = program.report
+        report, tries = program.report, FailedTries()
         program.counts |= {"waiting": 0, "done": 0, "failed": 0, "refused": 0, "sent": 0}
 
         async def stage(name: str) -> None:
@@ -138,7 +143,7 @@ def main() -> None:
                     if missing:
                         raise WrongServer(f"the mail server has no tool {', '.join(missing)}")
                     await stage("graph")
-                    desk = MailDesk(program, tools, checkpoints, crash)
+                    desk = MailDesk(program, tools, checkpoints, crash, tries)
                     graph = Pipeline(model, tools, report, crash).graph(checkpoints)
                     await report.tell_once("graph", "graph_built", {"steps": list(STEPS)})
                     await stage("services")

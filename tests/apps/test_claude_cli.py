@@ -77,6 +77,28 @@ def test_killed_at_every_step_it_does_the_task_once(runs: AppRuns) -> None:
     assert prompts[0].startswith("Write the words")
 
 
+def test_a_transcript_without_the_task_is_begun_anew(runs: AppRuns) -> None:
+    put(runs, "t1", 'Write the words "hello claude" to the file hello.txt')
+    assert runs.run("--once", APP_CRASH_AT="claude:writes") == -9, runs.errors()
+    (transcript,) = (runs.data / "home" / ".claude" / "projects").glob("*/*.jsonl")
+    transcript.write_text('{"type":"mode","mode":"default"}\n')
+    assert runs.run("--once") == 0, runs.errors()
+    assert (runs.data / "workspace" / "hello.txt").read_text() == "hello claude"
+    assert told(runs).goals == {"case-t1": "completed"}
+
+
+def test_claude_code_ends_with_the_program(runs: AppRuns) -> None:
+    put(runs, "t1", "Think for 300 seconds.")
+    assert runs.run("--once", APP_CRASH_AT="claude:writes") == -9, runs.errors()
+    wait_until(lambda: not claudes(runs))
+    runs.begin("--once")
+    wait_until(lambda: claudes(runs), pause=0.05)
+    assert runs.health()["step"] == "task t1"
+    assert runs.stop() == 0
+    assert not claudes(runs)
+    assert told(runs).actions("program_stopped")[-1] == {"reason": "signal", "step": "task t1", "clean": True}
+
+
 def _has_ended(runs: AppRuns, name: str) -> bool:
     url = f"{runs.environment['SESSION_SERVICE_URL']}/api/actions/{name}?type=SessionEnd&limit=10"
     answer = httpx2.get(url, **LOCAL)

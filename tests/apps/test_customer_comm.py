@@ -1,6 +1,8 @@
 """The team that answers customers: killed at each step, it answers each message once and books each flight once."""
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +118,28 @@ def test_a_posted_message_is_on_the_disk_before_it_is_acknowledged_and_taken_onc
     (stopped,) = told(runs).actions("program_stopped")
     assert stopped == {"reason": "signal", "step": "waiting for messages", "clean": True}
     assert told(runs).document["state"]["phase"] == "stopped"
+
+
+def test_stopped_in_the_middle_it_says_where_and_a_booking_server_that_dies_is_started_again(runs: AppRuns) -> None:
+    put(runs, "m1", "Think for 300 seconds. " + WORDS)
+    runs.begin()
+    wait_until(lambda: runs.health()["step"] == "route m1", pause=0.05)
+    assert (runs.health()["status"], runs.health()["phase"]) == ("ok", "execution")
+    assert runs.stop() == 0
+    (stopped,) = told(runs).actions("program_stopped")
+    assert stopped == {"reason": "signal", "step": "route m1", "clean": True}
+    assert told(runs).goals == {"case-m1": "in_progress"}
+    (runs.data / "inbox" / "m1.json").unlink()
+    pid = runs.begin()
+    wait_until(lambda: runs.health()["phase"] == "ready", pause=0.05)
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(int(child), signal.SIGKILL)
+    put(runs, "m2", WORDS)
+    wait_until(lambda: "m2" in answers(runs), pause=0.05)
+    assert len(bookings(runs)) == 1
+    wait_until(lambda: runs.health()["phase"] == "ready", pause=0.05)
+    assert runs.stop() == 0
+    assert any("ToolsAway" in each["message"] for each in told(runs).actions("error"))
 
 
 def test_what_is_no_message_is_refused_and_others_are_answered(runs: AppRuns) -> None:

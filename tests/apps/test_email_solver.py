@@ -5,14 +5,18 @@ import email.policy
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from apps.email_solver.points import POINTS, STEPS
 from tests.support.app_runs import AppRuns, ToldSession, app_driver, app_runs, mcp_server, session
 from tests.support.eventually import wait_until
+from tests.support.web import LOCAL
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
@@ -122,3 +126,47 @@ def test_a_mail_server_that_goes_away_is_waited_for(runs: AppRuns) -> None:
         assert runs.end() == 0, runs.errors()
     assert handled(runs) == ["answered"]
     assert told(runs).document["state"].get("lastError") is None
+
+
+class AzureFront(BaseHTTPRequestHandler):
+    """The path and the key of Azure's API in front of the simulator's chat completions."""
+
+    simulator = ""
+
+    def do_POST(self) -> None:
+        wanted = "/openai/deployments/gpt-x/chat/completions?api-version=2024-10-21"
+        assert (self.path, self.headers["api-key"]) == (wanted, "k")
+        body = self.rfile.read(int(self.headers["content-length"]))
+        answer = httpx2.post(f"{self.simulator}/v1/chat/completions", content=body, **LOCAL)
+        self.send_response(answer.status_code)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer.content)))
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def azure(model: dict[str, str]) -> Iterator[str]:
+    front = type("Front", (AzureFront,), {"simulator": model["OPENAI_BASE_URL"].removesuffix("/v1")})
+    with ThreadingHTTPServer(("127.0.0.1", 0), front) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_each_kind_of_model_answers(runs: AppRuns, model: dict[str, str], azure: str) -> None:
+    simulator = model["OPENAI_BASE_URL"].removesuffix("/v1")
+    named = {"ANTHROPIC_MODEL": "sim-1", "AZURE_OPENAI_DEPLOYMENT": "gpt-x", "AZURE_OPENAI_API_KEY": "k"}
+    places = {"ANTHROPIC_BASE_URL": simulator, "AZURE_OPENAI_ENDPOINT": azure}
+    for number, kind in enumerate(("simulator", "anthropic", "azure")):
+        put(runs, str(number), "A flight", WORDS)
+        assert runs.run("--once", APP_MODEL=kind, **named, **places) == 0, runs.errors()
+        assert len(outbox(runs)) == number + 1, runs.errors()
+    assert {mail.get_content() for mail in outbox(runs)} == {outbox(runs)[0].get_content()}
+    assert runs.run("--once", APP_MODEL="openai", OPENAI_MODEL="") == 1
+    assert "OPENAI_MODEL is not set" in runs.errors()
+    told_models = [each["model"] for each in told(runs).actions("configured")]
+    assert told_models == ["simulator", "anthropic sim-1", "azure gpt-x", "openai"]

@@ -48,10 +48,10 @@ def newer_python() -> Path | None:
     """The newest Python that we promise to run on and that this machine has beside the one that runs the tests."""
     for minor in range(14, sys.version_info.minor, -1):
         managed = Path("~/.pyenv/versions").expanduser().glob(f"3.{minor}.*/bin/python3")
-        for candidate in [shutil.which(f"python3.{minor}"), *sorted(managed, reverse=True)]:
-            answer = candidate and subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False)
-            if answer and answer.returncode == 0:
-                return Path(candidate)
+        on_path = shutil.which(f"python3.{minor}")
+        for candidate in (*([Path(on_path)] if on_path else ()), *sorted(managed, reverse=True)):
+            if subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+                return candidate
     return None
 
 
@@ -135,6 +135,15 @@ def test_the_manual_and_the_bill_of_materials_are_in_the_wheel(bin_folder: Path)
     frozen = subprocess.run([bin_folder / "python", "-m", "pip", "freeze"], capture_output=True, text=True, check=True)
     there = {line.partition("==")[0].lower().replace("_", "-") for line in frozen.stdout.splitlines()}
     assert there - named <= {each for each in there if each.startswith("holdfast")}
+
+
+def test_the_plugin_for_claude_code_is_in_the_wheel(bin_folder: Path) -> None:
+    said = subprocess.run([bin_folder / "holdfast", "hook", "--plugin"], capture_output=True, text=True, check=True)
+    folder = Path(said.stdout.strip())
+    assert folder.is_relative_to(bin_folder.parent.resolve())
+    (listed,) = json.loads((folder / ".claude-plugin" / "marketplace.json").read_text())["plugins"]
+    hooks = json.loads((folder / listed["source"] / "hooks" / "hooks.json").read_text())
+    assert "SessionEnd" in hooks["hooks"] and (folder / listed["source"] / "scripts" / "hook").is_file()
 
 
 def test_a_release_is_built_the_same_twice(wheel: Path, tmp_path: Path) -> None:

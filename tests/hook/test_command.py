@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,27 +35,17 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def no_courier_is_left(environ: dict[str, str]) -> object:
-    """Couriers wait for their gateway for long: those that a test has started end with it."""
+def no_courier_is_left(environ: dict[str, str]) -> Iterator[None]:
+    """Couriers wait for their gateway for long: one that a test has started ends with it."""
     yield
     folder = inbox.folder_of(environ)
-    for process in _couriers(folder):
-        os.kill(process, signal.SIGKILL)
-    return None
+    if folder.is_dir() and not inbox.is_empty(folder):
+        os.kill(courier(folder), signal.SIGKILL)
 
 
-def _couriers(folder: Path) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes()
-                place = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if b"--courier" in words and str(folder.parents[3]).encode() in place:
-                found.append(int(entry.name))
-    return found
+def courier(folder: Path) -> int:
+    """The courier that a hook has started, once it runs."""
+    return wait_until(lambda: inbox.courier_of(folder))
 
 
 def waiting(environ: dict[str, str]) -> list[dict[str, object]]:
@@ -186,8 +177,7 @@ def test_what_was_recorded_while_the_gateway_was_away_or_killed_arrives_once(
         gateway.process.kill()
         gateway.process.wait()
     say(3, 4)
-    (before,) = _couriers(hooks.folder)
-    os.kill(before, signal.SIGKILL)
+    os.kill(courier(hooks.folder), signal.SIGKILL)
     wait_until(lambda: not inbox.has_courier(hooks.folder))
     say(5)
     with running(tmp_path / "data", port=port):
@@ -213,6 +203,5 @@ def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(en
     assert os.read(read, 1) == b"", "nobody holds the pipe any more"
     os.close(read)
     folder = inbox.folder_of(environ)
-    wait_until(lambda: inbox.has_courier(folder))
-    (courier,) = _couriers(folder)
-    assert os.getsid(courier) == courier and time.monotonic() - started < 60
+    found = courier(folder)
+    assert os.getsid(found) == found and time.monotonic() - started < 60

@@ -142,6 +142,9 @@ def test_only_the_sessions_own_transcript_is_read(path: str, session: str) -> No
         {"type": "holdfast.created"},
         {"type": "x", "details": {}, "surprise": 1},
         {"type": "x", "timestamp": "yesterday"},
+        {"type": "x", "timestamp": {}},
+        {"type": "x", "timestamp": 10**30},
+        {"type": "x" * 600},
     ],
 )
 def test_an_event_that_is_none_is_set_aside_and_holds_nobody_up(hooks: Hooks, said: dict[str, Any]) -> None:
@@ -151,6 +154,14 @@ def test_an_event_that_is_none_is_set_aside_and_holds_nobody_up(hooks: Hooks, sa
     assert [(each["type"], each["details"]) for each in hooks.events()] == [("good", {"more": "words"})]
     assert "refused, it is in" in hooks.log()
     assert len((hooks.folder.parent / "refused.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_a_record_that_is_damaged_is_set_aside(hooks: Hooks) -> None:
+    inbox.append(hooks.folder, b'{"key": 7')
+    inbox.append(hooks.folder, b"[" * 5_000)
+    hooks.say("Stop")
+    hooks.deliver()
+    assert hooks.types() == ["Stop"] and len((hooks.folder.parent / "refused.jsonl").read_bytes().splitlines()) == 2
 
 
 def test_any_program_reports_what_the_routes_take(hooks: Hooks) -> None:

@@ -91,6 +91,32 @@ def test_a_stopped_courier_that_has_shut_the_door_holds_nobody_up_for_long(tmp_p
         os.close(door)
 
 
+def test_what_comes_while_the_courier_tidies_up_stays(tmp_path: Path) -> None:
+    inbox.append(tmp_path, b"one")
+    reader = InboxReader(tmp_path)
+    reader.settle(reader.peek(1)[-1])
+    assert reader.peek(1) == []
+    inbox.append(tmp_path, b"two")
+    reader.tidy()
+    assert [line.raw for line in reader.peek(1)] == [b"two"]
+
+
+def test_a_segment_that_somebody_has_chosen_is_not_removed(tmp_path: Path) -> None:
+    inbox.append(tmp_path, b"one")
+    reader = InboxReader(tmp_path)
+    reader.settle(reader.peek(1)[-1])
+    door = os.open(tmp_path / inbox.DOOR, os.O_RDWR)
+    try:
+        fcntl.flock(door, fcntl.LOCK_SH)  # as one does that is about to write
+        reader.tidy()
+        with (tmp_path / name(1)).open("ab") as chosen:
+            chosen.write(b"\ttwo\n")
+    finally:
+        os.close(door)
+    reader.tidy()
+    assert all_of(reader) == [b"two"]
+
+
 def test_a_removed_segment_does_not_hide_what_comes_after_it(tmp_path: Path) -> None:
     inbox.append(tmp_path, b"one")
     reader = InboxReader(tmp_path)
@@ -106,8 +132,8 @@ def test_there_is_one_courier(tmp_path: Path) -> None:
     inbox.append(tmp_path, b"one")
     assert not inbox.has_courier(tmp_path)
     with inbox.only_courier(tmp_path) as first, inbox.only_courier(tmp_path) as second:
-        assert (first, second, inbox.has_courier(tmp_path)) == (True, False, True)
-    assert not inbox.has_courier(tmp_path)
+        assert (first, second, inbox.courier_of(tmp_path)) == (True, False, os.getpid())
+    assert inbox.courier_of(tmp_path) is None
 
 
 def test_each_service_and_token_has_an_inbox_of_its_own(tmp_path: Path) -> None:

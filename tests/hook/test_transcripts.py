@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.command import answer
@@ -43,7 +44,7 @@ def transcript(hooks: Hooks, work: Path) -> Path:
 def test_hooks_guard_and_import_give_one_session_with_each_line_once(
     hooks: Hooks, transcript: Path, tmp_path: Path
 ) -> None:
-    place = {"transcript_path": str(transcript), "cwd": "/work"}
+    place: dict[str, Any] = {"transcript_path": str(transcript), "cwd": "/work"}
     hooks.say("SessionStart", **place)
     hooks.say("UserPromptSubmit", prompt="word 0", **place)
     hooks.say("PreCompact", **place)

@@ -99,7 +99,7 @@ def _show(folder: Path, *, as_json: bool) -> None:
     found = {
         "folder": str(folder),
         "waiting": waiting,
-        "courier": folder.is_dir() and inbox.has_courier(folder),
+        "courier": inbox.courier_of(folder) if folder.is_dir() else None,
         "refused": refused.read_bytes().count(b"\n") if refused.exists() else 0,
         "log": str(folder / journal.FILE),
     }

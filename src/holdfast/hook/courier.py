@@ -20,14 +20,13 @@ import msgspec
 from holdfast.client import leftovers
 from holdfast.client.delivery import Delivery
 from holdfast.client.entry import SpoolEntry, to_line
-from holdfast.client.errors import ServiceAway
 from holdfast.client.refusals import Refusals
 from holdfast.client.segments import SpoolLine
 from holdfast.client.service import Service
 from holdfast.client.settings import Settings
 from holdfast.client.spool import Spool
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
-from holdfast.core.errors import NotFound, SessionGone
+from holdfast.core.errors import InvalidInput, NotFound, SessionGone, TooLarge
 from holdfast.core.problem import problem
 from holdfast.core.retry import Backoff
 from holdfast.hook.entries import (
@@ -53,6 +52,8 @@ AWAY_SECONDS = 15 * 60.0
 DRAIN_SECONDS = 5.0
 PAUSE = Backoff(0.2, 10.0)
 MOST_SESSIONS = 1_000
+PASSES = frozenset({401, 403, 421, 429, 502, 503, 504, 507})
+"""Statuses of a gateway that is away, busy or full, or does not know us yet: a transcript waits in its file."""
 
 Keep = Callable[[TranscriptPlace], None]
 """Reads a transcript into its session; a HoldfastError if the service cannot take it now."""
@@ -107,19 +108,12 @@ class Courier:
             place, taken = None, 0
             for line in lines:
                 taken += 1
-                record = _record(line.raw)
-                if record is None:
-                    self._set_aside(line, "unreadable", "the record is damaged")
-                    continue
-                if not self._until_done(partial(self._know, record)):
-                    return False
-                masks = self._masked[record.session_id]
-                if masks is None:
-                    continue
-                for each in self._entries(line, record, masks=masks or record.masks):
-                    if not self._until_done(partial(self._delivery.accept, to_line(each))):
+                try:
+                    if not self._until_done(partial(self._accept, line)):
                         return False
-                place = transcript_of(record, masks=masks or record.masks)
+                    place = self._place(line)
+                except Exception as error:
+                    self._set_aside(line, error)
                 if place is not None:
                     break
             if not self._until_done(partial(self._delivery.drain, DRAIN_SECONDS)):
@@ -129,6 +123,20 @@ class Courier:
             self._inbox.settle(lines[taken - 1])
             lines = lines[taken:]
         return True
+
+    def _accept(self, line: SpoolLine) -> None:
+        """Hand what a record says to the delivery; what is accepted twice is delivered once."""
+        record = _record(line.raw)
+        self._know(record)
+        masks = self._masked[record.session_id]
+        for each in [] if masks is None else entries_of(record, masks=masks or record.masks):
+            self._delivery.accept(to_line(each))
+
+    def _place(self, line: SpoolLine) -> TranscriptPlace | None:
+        """The transcript that is to be read at a record, if there is one."""
+        record = _record(line.raw)
+        masks = self._masked[record.session_id]
+        return None if masks is None else transcript_of(record, masks=masks or record.masks)
 
     def _know(self, record: HookRecord) -> None:
         """Know whether a session's secrets are masked; one that is new is described first of all."""
@@ -163,14 +171,10 @@ class Courier:
         made = SpoolEntry(f"{record.key}-{what}", method, path, proof, msgspec.Raw(msgspec.json.encode(body)))
         self._delivery.accept(to_line(made))
 
-    def _entries(self, line: SpoolLine, record: HookRecord, *, masks: bool) -> list[SpoolEntry]:
-        try:
-            return entries_of(record, masks=masks)
-        except HoldfastError as error:
-            self._set_aside(line, error.code, error.message)
-            return []
-
-    def _set_aside(self, line: SpoolLine, code: str, why: str) -> None:
+    def _set_aside(self, line: SpoolLine, error: Exception) -> None:
+        """Keep a record that the service could never take, and say why; those behind it go on."""
+        code = error.code if isinstance(error, HoldfastError) else "unreadable"
+        why = error.message if isinstance(error, HoldfastError) else f"{type(error).__name__}: {error}"
         self._refusals.add(line.raw, {"code": code, "status": 400, "detail": why})
         note(self._inbox.folder, f"refused, it is in {self._refusals.path}: {why}")
 
@@ -179,19 +183,21 @@ class Courier:
         try:
             self._keep(place)
         except HoldfastError as error:
-            if isinstance(error, ServiceAway) or problem(error)["status"] in {401, 403, 421, 429, 502, 503, 504, 507}:
+            if problem(error)["status"] in PASSES:
                 raise
             note(self._inbox.folder, f"transcript not kept: {place.file}: {error.message}")
         except Exception as error:
             note(self._inbox.folder, f"transcript not kept: {place.file}: {type(error).__name__}: {error}")
 
     def _until_done(self, work: Callable[[], None]) -> bool:
-        """Do it as soon as the service is there; False if it was away for too long."""
+        """Do it as soon as the service is there; False if it was away for too long. InvalidInput is not waited for."""
         until = time.monotonic() + self._away
         for pause in _pauses():
             try:
                 work()
                 return True
+            except (InvalidInput, TooLarge):
+                raise
             except HoldfastError as error:
                 if time.monotonic() > until:
                     note(self._inbox.folder, f"the courier ends, records wait: {error.message}")
@@ -210,8 +216,5 @@ def _pauses() -> Iterator[float]:
         tries += 1
 
 
-def _record(raw: bytes) -> HookRecord | None:
-    try:
-        return as_sent(msgspec.json.decode(raw, type=HookRecord))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+def _record(raw: bytes) -> HookRecord:
+    return as_sent(msgspec.json.decode(raw, type=HookRecord))

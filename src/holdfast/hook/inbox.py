@@ -88,9 +88,19 @@ def only_courier(folder: Path) -> Iterator[bool]:
         except BlockingIOError:
             yield False
         else:
+            os.ftruncate(lock, 0)
+            os.write(lock, b"%d\n" % os.getpid())
             yield True
     finally:
         os.close(lock)
+
+
+def courier_of(folder: Path) -> int | None:
+    """The process that is the courier; None if there is none."""
+    try:
+        return int((folder / COURIER).read_bytes()) if has_courier(folder) else None
+    except (OSError, ValueError):
+        return None
 
 
 class InboxReader:
@@ -127,20 +137,26 @@ class InboxReader:
             self._pass_on(even_if_last=True)
 
     def _pass_on(self, *, even_if_last: bool = False) -> bool:
-        """Go on to the next segment, if this one is over: there is a later one, or there shall be."""
+        """Go on to the next segment, if this one is over: there is a later one, or there shall be.
+
+        Not while somebody appends: he may have chosen this one.
+        """
         later = [number for number in segments.numbers(self.folder) if number > self._place.segment]
         if not later and not even_if_last:
             return False
-        with _door(self.folder, fcntl.LOCK_EX):
-            before = self._place
-            left = segments.measure_segment(self.folder, before.segment, before.offset)
-            if left.lines:
-                return True
-            if not later:
-                os.close(segments.create(self.folder, before.segment + 1))
-            self._place = SpoolPlace(min(later, default=before.segment + 1), 0)
-            segments.write_position(self.folder, self._place)
-            (self.folder / segments.name(before.segment)).unlink(missing_ok=True)
+        try:
+            with _door(self.folder, fcntl.LOCK_EX):
+                before = self._place
+                left = segments.measure_segment(self.folder, before.segment, before.offset)
+                if left.lines:
+                    return True
+                if not later:
+                    os.close(segments.create(self.folder, before.segment + 1))
+                self._place = SpoolPlace(min(later, default=before.segment + 1), 0)
+                segments.write_position(self.folder, self._place)
+                (self.folder / segments.name(before.segment)).unlink(missing_ok=True)
+        except BlockingIOError:
+            return False
         return True
 
 
