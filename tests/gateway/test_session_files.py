@@ -97,7 +97,7 @@ async def test_a_full_disk_is_told_and_made_good(store: Store, tmp_path: Path) -
         async with kept(store, disk / "files") as process:
             fill(disk / "ballast", 4096)
             await store.append("s", [NewEvent("note", {"n": 1, "text": "x" * 100_000})])
-            assert "no room" in await eventually(lambda: process.trouble)
+            assert "no room" in str(await eventually(lambda: process.trouble))
             (disk / "ballast").unlink()
             await eventually(lambda: said(disk / "files") == {"s": [1]})
             await eventually(lambda: not process.trouble)

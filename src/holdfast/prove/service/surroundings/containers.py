@@ -6,10 +6,10 @@ The programs' data folders and the sessions' files are folders of the evidence, 
 import asyncio
 import os
 import secrets
-import shutil
-import subprocess
+import socket
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -17,6 +17,7 @@ import httpx2
 from holdfast.core import HoldfastError
 from holdfast.core.redact import redact
 from holdfast.prove.service.surroundings import GATEWAY, Tell
+from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFailed, find_engine
 from holdfast.prove.targets.process import HOST, free_port
 from holdfast.prove.targets.target import TargetNotReady
 
@@ -30,23 +31,9 @@ STAND_INS = {
 }
 """What `scripts/containers-here` makes where no image can be pulled."""
 DASHBOARD_PORT = 3000
+BUILD_SECONDS = 1800.0
 LOOK_EVERY_SECONDS = 0.1
 ANSWER_SECONDS = 3.0
-
-
-class NoEngine(HoldfastError):
-    """There is nothing here that runs containers."""
-
-    code = "no_engine"
-    status = 503
-    hint = "scripts/containers-here installs one on Debian; without --compose the same runs as processes"
-
-
-class ComposeFailed(HoldfastError):
-    """A command of docker compose did not succeed; the message has its last words."""
-
-    code = "compose_failed"
-    status = 503
 
 
 class ServiceContainers:
@@ -60,8 +47,8 @@ class ServiceContainers:
         self._sessions = sessions
         self._start_seconds = start_seconds
         self._project = f"holdfast-proof-{secrets.token_hex(3)}"
-        self._compose: list[str] = []
-        self._environment: dict[str, str] = {}
+        self._engine: ContainerEngine | None = None
+        self._settings: dict[str, str] = {}
         self._ports = {name: free_port() for name in (GATEWAY, *sessions)}
         self._ports[DASHBOARD] = _dashboard_port()
         self.token: str | None = secrets.token_urlsafe(32)
@@ -84,17 +71,9 @@ class ServiceContainers:
         return self._folder / "data" / name
 
     async def find_engine(self) -> str:
-        if not shutil.which("docker") or (await self._command("docker", "info")).returncode:
-            raise NoEngine("there is no Docker engine here")
-        for words in (["docker", "compose"], ["docker-compose"]):
-            if shutil.which(words[0]) and (await self._command(*words, "version")).returncode == 0:
-                self._compose = [*words, "-p", self._project, "-f", str(self._file)]
-                break
-        else:
-            raise NoEngine("there is no docker compose here")
-        self._environment = await self._settings()
-        version = await self._command("docker", "version", "--format", "{{.Server.Version}}")
-        return f"Docker {version.stdout.strip()}, {' '.join(words)}"
+        self._engine = engine = await asyncio.to_thread(find_engine)
+        self._settings = await asyncio.to_thread(self._told)
+        return f"{engine.command}, by {' '.join(engine.compose)}"
 
     async def build(self, tell: Tell) -> str:
         tell("building the images")
@@ -116,20 +95,11 @@ class ServiceContainers:
         await self._run("kill", "-s", "KILL", self._service(name))
 
     def running(self, name: str) -> str:
-        found = subprocess.run(
-            [
-                "docker",
-                "ps",
-                "-q",
-                "--filter",
-                f"label=com.docker.compose.project={self._project}",
-                "--filter",
-                f"label=com.docker.compose.service={self._service(name)}",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout.strip()
+        if self._engine is None:
+            return ""
+        ours = ("project", self._project), ("service", self._service(name))
+        labels = [word for key, value in ours for word in ("--filter", f"label=com.docker.compose.{key}={value}")]
+        found = self._engine.call("ps", "-q", *labels).strip()
         return f"container {found}" if found else ""
 
     def health(self, name: str) -> str:
@@ -139,24 +109,28 @@ class ServiceContainers:
         found: dict[str, Sequence[Path]] = {}
         for name in (GATEWAY, DASHBOARD, *self._sessions):
             path = self._folder / "logs" / f"{name}.log"
-            if self._compose:
-                words = [*self._compose, "logs", "--no-color", self._service(name)]
-                said = subprocess.run(words, capture_output=True, text=True, check=False, env=self._environment)
-                if said.stdout.strip():
-                    path.write_text(redact(said.stdout))
+            with suppress(HoldfastError):
+                if self._engine is not None and (said := self._compose("logs", "--no-color", self._service(name))):
+                    path.write_text(redact(said))
             found[name] = [path] if path.exists() else []
         return found
 
     async def close(self) -> None:
-        if self._compose:
+        if self._engine is not None:
             self.logs()
             await self._run("down", "-v", "--remove-orphans", "-t", "10")
+            self._engine = None
         (self._folder / "token").unlink(missing_ok=True)
 
-    async def _settings(self) -> dict[str, str]:
+    def _told(self) -> dict[str, str]:
         """What the compose file is told by the environment; stand-ins for images where nobody named others."""
-        here = (await self._command("docker", "image", "inspect", STAND_INS["BASE_IMAGE"])).returncode == 0
-        names = {"gateway": "STORE", "customer_comm": "CUSTOMER", "email_solver": "EMAIL", "claude_cli": "CLAUDE"}
+        assert self._engine is not None
+        stand_ins = {}
+        with suppress(EngineFailed):
+            if "BASE_IMAGE" not in os.environ:
+                self._engine.call("image", "inspect", STAND_INS["BASE_IMAGE"])
+                stand_ins = STAND_INS
+        names = {GATEWAY: "STORE", "customer_comm": "CUSTOMER", "email_solver": "EMAIL", "claude_cli": "CLAUDE"}
         ports = {f"HOLDFAST_E2E_{names[name]}_PORT": str(self._ports[name]) for name in names if name in self._ports}
         sessions = {f"HOLDFAST_E2E_{names[name]}_SESSION": known for name, known in self._sessions.items()}
         own = {
@@ -165,7 +139,7 @@ class ServiceContainers:
             "HOLDFAST_E2E_TOKEN": self.token or "",
             "HOLDFAST_E2E_DASHBOARD_PORT": str(self._ports[DASHBOARD]),
         }
-        return (STAND_INS if here and "BASE_IMAGE" not in os.environ else {}) | os.environ | own | ports | sessions
+        return stand_ins | own | ports | sessions
 
     def _service(self, name: str) -> str:
         return STORE if name == GATEWAY else name.replace("_", "-")
@@ -189,39 +163,17 @@ class ServiceContainers:
         )
 
     async def _run(self, *words: str) -> str:
-        """What a command of docker compose prints; ComposeFailed."""
-        done = await self._command(*self._compose, *words)
-        with (self._folder / "logs" / "compose.log").open("a") as file:
-            file.write(redact(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n"))
-        if done.returncode:
-            last = " ".join((done.stderr or done.stdout).strip().splitlines()[-5:])
-            raise ComposeFailed(
-                f"docker compose {words[0]}: {redact(last)[-500:]}", hint=f"see {self._folder / 'logs' / 'compose.log'}"
-            )
-        return done.stdout
+        """What a command of compose prints."""
+        return await asyncio.to_thread(self._compose, *words)
 
-    async def _command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._environment or None,
-        )
-        try:
-            out, err = await process.communicate()
-        except BaseException:
-            process.kill()
-            raise
-        return subprocess.CompletedProcess(
-            words, process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
-        )
+    def _compose(self, *words: str) -> str:
+        assert self._engine is not None
+        place = ("-p", self._project, "-f", str(self._file))
+        return self._engine.compose_call(*place, *words, settings=self._settings, within=BUILD_SECONDS)
 
 
 def _dashboard_port() -> int:
     """3000 if it is free, else another one."""
-    import socket
-
     with socket.socket() as probe:
         try:
             probe.bind((HOST, DASHBOARD_PORT))
