@@ -43,7 +43,7 @@ def test_the_whole_service_is_proven_whoever_is_killed(tmp_path: Path) -> None:
     for name in ("report.html", "junit.xml", "summary.md", "events.jsonl"):
         assert (folder / name).stat().st_size, name
     need_chromium()
-    assert len(summary["pictures"]) == 4 and summary["left_out"] == {}
+    assert len(summary["pictures"]) == 6 and summary["left_out"] == {}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -61,7 +61,11 @@ class FilesProcess:
         """Have the process run, again and again, until the gateway stops."""
         await first_of(self.served.wait(), stopping.wait())
         while not stopping.is_set():
-            ended = await self._run_once(stopping)
+            try:
+                ended = await self._run_once(stopping)
+            except Exception as error:
+                log.exception("the process that keeps files cannot be looked after")
+                ended = f"{type(error).__name__}: {error}"
             if stopping.is_set():
                 return
             self.caught_up, self.failure, self._in_a_row = False, ended, self._in_a_row + 1

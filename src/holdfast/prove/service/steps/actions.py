@@ -15,8 +15,8 @@ from holdfast.prove.service.stage import ServiceStage, ServiceStep
 STARTED, FINISHED = ("tool_started", "task_started"), ("tool_finished", "task_finished")
 TOLD = "the session tells all that was done"
 FILES = "the files are the session"
-FILES_SECONDS = 30.0
-CHILD_SECONDS = 30.0
+FILES_SECONDS = 90.0
+CHILD_SECONDS = 90.0
 OK = 200
 
 
