@@ -155,11 +155,14 @@ class ServiceContainers:
                         return
                 except httpx2.HTTPError:
                     pass
+                if not await asyncio.to_thread(self.running, name):
+                    break
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
-        self.logs()
+        last = self.logs()[name]
+        words = last[0].read_text().strip().splitlines()[-1:] if last else []
         raise TargetNotReady(
-            f"no 200 from {url}, {self._start_seconds:g} s after the start of {name}",
-            hint=f"see {self._folder / 'logs' / f'{name}.log'}",
+            f"no 200 from {url} after the start of {name}; its last words: {' '.join(words)[:300]}",
+            hint=f"give it more time with --timeout, or see {self._folder / 'logs' / f'{name}.log'}",
         )
 
     async def _run(self, *words: str) -> str:
