@@ -10,7 +10,7 @@ import pytest
 from holdfast.chat.commands import COMMANDS, ChatOver, CommandCall, parse
 from holdfast.chat.conversation import FAILED, ToolBegin, ToolEnd, Words
 from holdfast.chat.local_conversation import LocalConversation
-from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core.errors import Conflict, HoldfastError, InvalidInput, NotFound
 from holdfast.models import CompletionResponse, Role, ScriptedBackend, SimulatorBackend, ToolCall
 from holdfast.runtime import AgentConfig, RuntimeHandle
 
@@ -249,14 +249,26 @@ async def test_what_a_user_states_after_our_mark_is_a_fact(tmp_path: Path) -> No
     assert "- [RUNTIME] My name is Ada." in conversation._agent.messages[0].text
 
 
-async def test_a_damaged_conversation_is_listed_as_such_and_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "left", ['{"updated_at":"2026-01-01T00:00:00Z","format":1,"messages":7}', '{"updated_at":"2026-01-0', "", "\0\0\0"]
+)
+async def test_a_damaged_conversation_is_listed_as_such_and_keeps_nobody_from_the_others(
+    tmp_path: Path, left: str
+) -> None:
     conversation = conversation_in(tmp_path)
     await do(conversation, "My name is Ada.")
     damaged = tmp_path / ".holdfast/sessions/20260101T000000Z-00000000.json"
-    damaged.write_text('{"updated_at":"2026-01-01T00:00:00Z","format":1,"messages":7}')
+    damaged.write_text(left)
     listed = await do(conversation, "/sessions")
     assert "My name is Ada." in listed
     assert re.search(rf"{damaged.stem} .*cannot be read", listed)
+    assert await do(conversation_in(tmp_path), "/resume last")
+    shutil.rmtree(tmp_path / ".holdfast/state")
+    for path in damaged.parent.glob("*.json"):
+        if path != damaged:
+            path.unlink()
+    with pytest.raises(HoldfastError, match=damaged.stem):
+        await do(conversation_in(tmp_path), "/resume last")
 
 
 @pytest.mark.parametrize("mode", ["allow", "danger-full-access"])

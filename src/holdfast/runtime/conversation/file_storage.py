@@ -84,11 +84,11 @@ class ConversationFolder:
         write_whole(self._pointer, strict_json.dump({"session_id": session_id}))
 
     def ids(self) -> list[str]:
-        """The conversations that can be read, the one with the latest change first."""
+        """The conversations, the one with the latest change first; those that cannot be read come last."""
         times = {path.stem: _updated_at(path) for path in self.sessions.glob("*.json") if not ROTATED.search(path.stem)}
-        readable = {name: time for name, time in times.items() if time is not None}
+        there = {name: time for name, time in times.items() if time is not None}
         current = self.current()  # which of two came last in the same millisecond
-        return sorted(readable, key=lambda name: (readable[name], name == current, name), reverse=True)
+        return sorted(there, key=lambda name: (there[name], name == current, name), reverse=True)
 
 
 class FileMembers(msgspec.Struct, frozen=True):
@@ -244,7 +244,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     try:
         found = strict_json.parse(raw)
     except InvalidJson as error:
-        raise Corrupt(f"{path} is not JSON: {error.message}", hint=DAMAGED) from error
+        raise Corrupt(f"{path} cannot be read: {error.message}", hint=DAMAGED) from error
     if not isinstance(found, dict):
         raise Corrupt(f"{path} is not a conversation", hint=DAMAGED)
     return found
@@ -262,11 +262,13 @@ look_at(FileMembers, _Times, _Revision)
 
 
 def _updated_at(path: Path) -> str | None:
-    """When a conversation was changed last; None if that cannot be read."""
+    """When a conversation was changed last; nothing if that cannot be read, None if there is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Times).updated_at
-    except (OSError, msgspec.DecodeError):
+    except FileNotFoundError:
         return None
+    except (OSError, msgspec.DecodeError):
+        return ""
 
 
 def _revision(path: Path) -> int | None:

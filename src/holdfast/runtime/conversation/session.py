@@ -106,7 +106,7 @@ class ConversationSession(ConversationFields):
 
     @staticmethod
     def ids(*, project_root: Path, storage: str = FILE, store_url: str | None = None) -> list[str]:
-        """The conversations of a project, the one with the latest change first."""
+        """The conversations of a project, the one with the latest change first; those that cannot be read come last."""
         return home_of(storage, Path(project_root), store_url).ids()
 
     @property

@@ -84,7 +84,7 @@ class Home(Protocol):
         ...
 
     def ids(self) -> list[str]:
-        """The conversations that can be read, the one with the latest change first."""
+        """The conversations, the one with the latest change first; those that cannot be read come last."""
         ...
 
     def memories(self) -> "MemoryAccess":
