@@ -102,7 +102,11 @@ async def test_undo_takes_the_last_question_back_and_keeps_it_readable(conversat
     await do(conversation, "My name is Grace.")
     assert "taken back: My name is Grace." in await do(conversation, "/undo")
     assert "Ada" in await do(conversation, "What is my name?")
-    assert "My name is Grace." in [each.text for each in await conversation.sayings()]
+    said = [(each.speaker, each.text) for each in await conversation.sayings()]
+    assert [text for speaker, text in said if speaker == "user"] == ["My name is Ada.", "What is my name?"]
+    assert said[-2] == ("user, taken back", "My name is Grace.")
+    await do(conversation, "/undo")
+    assert re.search(r"→ .*My name is Ada\.", await do(conversation, "/sessions"))
 
 
 async def test_undo_takes_the_whole_turn_back_with_what_the_runtime_asked_in_between(tmp_path: Path) -> None:
@@ -236,7 +240,8 @@ async def test_undo_knows_a_users_words_that_begin_as_ours_do(conversation: Loca
     await do(conversation, "My name is Ada.")
     await do(conversation, f"{mark} is a word that I have read.")
     assert f"taken back: {mark} is a word" in await do(conversation, "/undo")
-    assert [each.speaker for each in await conversation.sayings()].count("user") == 2
+    said = [each.speaker for each in await conversation.sayings()]
+    assert [speaker for speaker in said if "user" in speaker] == ["user", "user, taken back"]
     assert len(conversation._agent.messages) == 2
 
 

@@ -133,17 +133,25 @@ class FileStorage:
         self._fields, self._messages = found, _raw(messages)
         return StoredConversation(found, messages)
 
-    def save(self, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]) -> None:
+    def save(
+        self,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        *,
+        taken_back: bool = False,
+    ) -> None:
         """Store all of it, durably and at once; the removed messages stay readable in its history."""
         raw = _raw(messages)
-        lines = [b'{"message":' + message_json(message) + b"}\n" for message in removed]
+        end = b',"taken_back":true}\n' if taken_back else b"}\n"
+        lines = [b'{"message":' + message_json(message) + end for message in removed]
         with self._writing():
             self._write(fields, raw, self._members, lines)
             if self._folder.current() != self._session_id:
                 self._folder.point_to(self._session_id)
 
-    def history(self) -> list[Message]:
-        """The messages that compactions removed, oldest first."""
+    def history(self, *, taken_back: bool | None) -> list[Message]:
+        """The messages that went, oldest first: those that were taken back, the others, or all."""
         try:
             with self._history_path.open("rb") as file:
                 lines = file.read(self._members.history_bytes).splitlines()
@@ -153,7 +161,8 @@ class FileStorage:
             found = [strict_json.parse(line) for line in lines]
         except InvalidJson as error:
             raise Corrupt(f"{self._history_path} is not what was written: {error.message}") from error
-        return messages_from([line["message"] for line in found if "message" in line], str(self._history_path))
+        told = [line for line in found if taken_back in (None, bool(line.get("taken_back"))) and "message" in line]
+        return messages_from([line["message"] for line in told], str(self._history_path))
 
     def start_effect(self, call_id: str, tool: str, arguments: Any, shown: str) -> EffectRun:
         """Record that a tool is about to run; run it only if the answer says so."""
