@@ -73,8 +73,8 @@ def seen(session: ConversationSession | None) -> Seen | None:
     if session is None:
         return None
     own = dict.fromkeys(("session_id", "created_at", "updated_at"))
-    history = [session.history(taken_back=each) for each in (False, True)]
-    return Seen(list(session.messages), *history, session._document() | own)
+    summed_up, taken_back = session.history(taken_back=False), session.history(taken_back=True)
+    return Seen(list(session.messages), summed_up, taken_back, session._document() | own)
 
 
 def expected(place: Place) -> list[Seen | None]:
