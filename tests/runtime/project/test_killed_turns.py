@@ -10,7 +10,7 @@ from tests.support.postgres import Server
 from tests.support.processes import spawn
 
 
-@pytest.mark.parametrize("every", [41, pytest.param(1, marks=[pytest.mark.long(seconds=60), pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("every", [41, pytest.param(1, marks=[pytest.mark.long(seconds=20), pytest.mark.timeout(900)])])
 def test_a_kill_at_any_step_of_a_turn_loses_nothing(tmp_path: Path, every: int) -> None:
     answer = tmp_path / "answer"
     child = spawn(kill_at_steps, str(tmp_path), every, str(answer))
@@ -23,7 +23,7 @@ def test_a_kill_at_any_step_of_a_turn_loses_nothing(tmp_path: Path, every: int) 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 @pytest.mark.parametrize(
-    "writes", [(12,), pytest.param(range(200), marks=[pytest.mark.long(seconds=60), pytest.mark.timeout(900)])]
+    "writes", [(12,), pytest.param(range(200), marks=[pytest.mark.long(seconds=20), pytest.mark.timeout(900)])]
 )
 def test_a_kill_at_any_write_of_a_turn_in_a_store_loses_nothing(
     tmp_path: Path, postgres: Server, engine: str, writes: Sequence[int]
