@@ -13,6 +13,7 @@ from tests.gateway.process import Running, running
 from tests.support.web import web_client
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from tests.gateway.process import running
 from tests.prove.folders import HOSTILE
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from tests.dashboard.writing import append, describe, message, ok
 from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 def row(tab: Tab, session: str) -> Locator:
