@@ -130,7 +130,9 @@ def goes_on(tab: Tab, dying: Running, living: Running) -> int:
     return writer.last
 
 
-@pytest.mark.skipif(haproxy.find() is None, reason="NOT RUN: pages behind a balancer need HAProxy (scripts/haproxy-here)")
+@pytest.mark.skipif(
+    haproxy.find() is None, reason="NOT RUN: pages behind a balancer need HAProxy (scripts/haproxy-here)"
+)
 def test_each_of_two_gateways_is_killed_behind_a_balancer(browser: Browser, tmp_path: Path, postgres_url: str) -> None:
     """Whichever the page was connected to, it goes on by the other."""
     program = haproxy.find()

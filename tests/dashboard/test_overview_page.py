@@ -1,6 +1,7 @@
 """Overview: what is wrong comes first, and every chart is a table too."""
 
 import re
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -8,7 +9,9 @@ from playwright.sync_api import Browser, Route, expect
 from tests.dashboard import samples
 from tests.dashboard.browsing import needs_chromium
 from tests.dashboard.screen import Screen, new_screen
+from tests.gateway.process import running
 from tests.support.eventually import wait_until
+from tests.support.web import web_client
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 ON_BOTH_ENGINES = True
@@ -77,6 +80,27 @@ def test_without_prices_it_says_how_to_set_them(screen: Screen) -> None:
     expect(screen.page.get_by_role("table", name="Tokens and cost of each model")).to_contain_text("no price")
 
 
+def test_with_prices_the_cost_is_drawn_and_they_may_change(browser: Browser, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('currency = "EUR"\n[models."sim-*"]\ninput = 1000\noutput = 2000\n')
+    with (
+        running(tmp_path / "data", "--prices", str(prices)) as gateway,
+        web_client(base_url=gateway.url) as own,
+        new_screen(browser, gateway.url) as screen,
+    ):
+        samples.told(own.post("/api/chat/agent:main:me", json={"text": "Hi, my name is Ada."}))
+        screen.open("overview")
+        cost = screen.region("Cost")
+        expect(cost.locator("canvas")).to_be_visible()
+        expect(cost.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"EUR: 0\.\d*[1-9]"))
+        models = screen.page.get_by_role("table", name="Tokens and cost of each model")
+        expect(models.get_by_role("columnheader", name="Cost, EUR")).to_be_visible()
+        prices.write_text("input = oh no")
+        screen.page.reload()
+        expect(screen.region("What is wrong").get_by_text("The prices cannot be read")).to_be_visible()
+        expect(cost.locator("canvas")).to_be_visible()
+
+
 def test_the_charts_are_fetched_with_the_first_of_them_only(screen: Screen) -> None:
     screen.open("approvals")
     screen.heading("Approvals and open questions")
@@ -96,15 +120,21 @@ def test_charts_that_cannot_be_fetched_are_tables(screen: Screen) -> None:
 
 
 def test_a_gateway_that_is_away_is_said_and_tried_again(screen: Screen) -> None:
-    away = True
+    tried = 0
 
-    def pass_or_not(route: Route) -> None:
-        route.abort() if away else route.continue_()
+    def lose(route: Route) -> None:
+        nonlocal tried
+        tried += 1
+        route.abort()
 
-    screen.page.route("**/api/overview*", pass_or_not)
+    screen.page.route("**/api/overview*", lose)
+    screen.page.route("**/health", lambda route: route.abort())
     screen.open("overview")
     expect(screen.page.get_by_role("alert")).to_contain_text("cannot be reached")
-    away = False
+    before = tried
+    screen.button("Try again").click()
+    wait_until(lambda: screen.page.wait_for_timeout(20) or tried > before)
+    screen.page.unroute("**/api/overview*")
     screen.button("Try again").click()
     expect(screen.region("What is wrong")).to_be_visible()
 

@@ -1,4 +1,5 @@
-"""What went wrong in a session is seen at once: tools that failed or never ended, turns that broke, a log that was changed."""
+"""What went wrong in a session is seen at once: tools that failed or never ended, turns that broke, a log that was
+changed."""
 
 import asyncio
 from collections.abc import Iterator
@@ -40,7 +41,9 @@ async def fill(url: str) -> None:
         task = await store.tasks.update(task, TaskState.WORKING, {})
         why = {"role": "agent", "messageId": "m-2", "parts": [{"text": "the model is away"}]}
         await store.tasks.update(task, TaskState.FAILED, {"statusMessage": why})
-        await store.append("wrong", [NewEvent("import_failed", {"error": "no such file"}), said("agent", "I am sorry.")])
+        await store.append(
+            "wrong", [NewEvent("import_failed", {"error": "no such file"}), said("agent", "I am sorry.")]
+        )
         await store.sessions.finalize("wrong", status="interrupted")
         await store.append("broken", [NewEvent("note", {"n": number}) for number in range(1, 7)])
 
