@@ -21,6 +21,10 @@ expect.set_options(timeout=PATIENCE_MS)
 
 FORBIDDEN = """
 window.forbidden = [];
+window.jumps = [];
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) if (!each.hadRecentInput) window.jumps.push(each.value);
+}).observe({ type: "layout-shift", buffered: true });
 addEventListener("securitypolicyviolation", (e) => window.forbidden.push(`${e.violatedDirective} ${e.blockedURI}`));
 """
 

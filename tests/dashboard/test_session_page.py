@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.dashboard.browsing import Tab, needs_chromium
 from tests.dashboard.screen import Screen
 from tests.dashboard.writing import append, describe, message, ok
+from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 ON_BOTH_ENGINES = True
@@ -56,6 +57,18 @@ def test_the_newest_page_first_and_older_ones_as_one_scrolls_up(tab: Tab, client
     expect(tab.page.get_by_text("The beginning")).to_be_attached()
     tab.page.keyboard.press("G")
     expect(tab.page.locator('[data-seq="700"]')).to_be_visible()
+
+
+def test_older_events_that_come_leave_the_reader_where_he_is(tab: Tab, client: httpx2.Client) -> None:
+    for start in range(0, 700, 100):
+        append(client, "place-1", *({"type": "note", "details": {"n": start + number}} for number in range(100)))
+    tab.go("sessions/place-1")
+    expect(tab.page.locator('[data-seq="700"]')).to_be_visible()
+    transcript = tab.page.get_by_role("region", name="Transcript")
+    for first in (501, 301, 101):
+        tall = transcript.evaluate("(each) => { each.scrollTop = 0; return each.scrollHeight; }")
+        wait_until(lambda tall=tall: transcript.evaluate("(each) => each.scrollHeight") > tall + 1_000 or None)
+        expect(tab.page.locator(f'[data-seq="{first}"]')).to_be_in_viewport()
 
 
 def test_one_who_wants_no_motion_begins_at_the_end_too(screen: Screen, client: httpx2.Client) -> None:

@@ -38,6 +38,8 @@ export class SessionLog {
   #waiting: LogEvent[] = [];
   #scheduled = false;
   #filling = false;
+  /** Counts the windows: what was asked for one of them is not put into the next. */
+  #window = 0;
   #abort = new AbortController();
   #retries = new Set<ReturnType<typeof setTimeout>>();
   #following = true;
@@ -69,8 +71,10 @@ export class SessionLog {
   /** Read the newest page, or one around an event. */
   async open(around: number | null = null): Promise<void> {
     this.failed = null;
+    const window = ++this.#window;
     try {
       const page = await this.#read(around === null ? { limit: PAGE } : { limit: PAGE, before: around + PAGE / 2 });
+      if (window !== this.#window) return;
       this.events = page.events;
       this.#before = page.cursor.before;
       this.damaged = page.damaged ?? [];
@@ -100,7 +104,9 @@ export class SessionLog {
     if (this.atEnd || this.loadingNewer || !this.loaded) return;
     this.loadingNewer = true;
     try {
+      const window = this.#window;
       const page = await this.#read({ limit: PAGE, after: this.last });
+      if (window !== this.#window) return;
       this.#append(page.events, page.cursor.after);
       this.#merge(page.damaged);
     } catch (error) {
@@ -176,7 +182,9 @@ export class SessionLog {
         const first = this.#waiting[0];
         if (!first) break;
         if (first.seq > this.last + 1 && this.events.length) {
+          const window = this.#window;
           const page = await this.#read({ limit: 1000, after: this.last });
+          if (window !== this.#window) continue;
           this.#append(page.events, page.cursor.after, false);
           this.#merge(page.damaged);
           between = true;
@@ -210,8 +218,10 @@ export class SessionLog {
 
   /** Read older pages until there are so many entries, the log begins, or these are enough pages for once. */
   async #readOlder(enough: number): Promise<void> {
+    const window = this.#window;
     for (let pages = 0; pages < PAGES_AT_ONCE && this.#before !== null && this.entries.length < enough; pages++) {
       const page = await this.#read({ limit: PAGE, before: this.#before });
+      if (window !== this.#window) return;
       const older = page.events.filter((event) => event.seq < this.first);
       this.#before = page.cursor.before;
       let events = [...older, ...this.events];
