@@ -7,6 +7,7 @@ from tests.dashboard import samples
 from tests.dashboard.browsing import PHONE, needs_chromium
 from tests.dashboard.screen import new_screen
 from tests.dashboard.whole_session import whole_session
+from tests.dashboard.writing import append, message
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -53,10 +54,13 @@ def test_nothing_jumps_while_a_page_loads(
 ) -> None:
     """What is seen stays where it is (the browser's own measure: 0.1 is a page that people call restless)."""
     whole = whole_session(client, f"calm-{width}")
+    tall = "\n\n".join(f"paragraph {number}" for number in range(20))
+    append(client, f"tall-{width}", *(message("agent", tall) for _ in range(8)), message("agent", "A head"))
     more = {
         "sessions": "A head",
         **{f"sessions/{whole.session}{rest}": "A head" for rest in ("", "?panel=details", "?panel=files")},
     }
+    more[f"sessions/tall-{width}"] = "A head"
     with new_screen(browser, gateway_url, width=width) as screen:
         for place, words in (PAGES | more).items():
             screen.open(place)
