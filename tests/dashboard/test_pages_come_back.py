@@ -8,7 +8,6 @@ from playwright.sync_api import Route, WebSocketRoute, expect
 from tests.dashboard.browsing import Tab, needs_chromium
 from tests.dashboard.screen import Screen
 from tests.dashboard.writing import append, describe, message, ok
-from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -74,7 +73,7 @@ def test_older_events_that_did_not_come_are_asked_for_again(tab: Tab, client: ht
     tab.page.get_by_role("region", name="Transcript").hover()
     tab.page.mouse.wheel(0, -100_000)
     expect(tab.page.get_by_text("Reading older events…")).to_be_visible()
-    wait_until(lambda: tab.page.wait_for_timeout(20) or line.tried > 1)
+    tab.wait_until(lambda: line.tried > 1)
     line.cut = False
     tab.wait_for_top_below(201)
 
@@ -101,7 +100,7 @@ def test_what_lies_between_is_read_again_until_it_comes(tab: Tab, client: httpx2
     line = Line(tab, "**/events?*after=*")
     append(client, "gap-1", *(message("agent", f"words {n}") for n in (4, 5, 6, 7)))
     append(client, "gap-1", message("agent", "words 8"))
-    wait_until(lambda: tab.page.wait_for_timeout(20) or line.tried > 1)
+    tab.wait_until(lambda: line.tried > 1)
     assert tab.seqs()[-1] == 3
     line.cut = False
     expect(tab.page.locator('[data-seq="8"]')).to_be_visible()
