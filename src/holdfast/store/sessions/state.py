@@ -16,6 +16,7 @@ from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
 from holdfast.core.event_bodies import StateUpdated
 from holdfast.core.ids import check_session_id
+from holdfast.core.large_json import LARGE_JSON
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
@@ -162,7 +163,12 @@ class States(Part):
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
-        body = StateUpdated(strict_json.plain(dict(patch)))
+        raw = strict_json.dump(dict(patch))
+        body = StateUpdated(
+            await LARGE_JSON.make(lambda: strict_json.parse_own(raw), self.tenant)
+            if len(raw) > IN_LANE
+            else strict_json.parse(raw)
+        )
         if children is not None:
             children.check()
             body.children = children.digest
