@@ -32,6 +32,7 @@ from weakref import WeakValueDictionary
 
 from holdfast.core import json_batch, strict_json
 from holdfast.core.errors import Busy, InvalidJson, TooLarge
+from holdfast.core.rests import Rests
 
 LARGE = 128 * 1024
 """Bytes of what is checked elsewhere."""
@@ -78,7 +79,8 @@ class LargeJson:
         self._asking = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "holdfast-json")
         self._making = ThreadPoolExecutor(1, "holdfast-values")
-        self._turns: WeakValueDictionary[tuple[int, str, str], asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+        self._making_turns = Rests()
 
     async def check(self, raw: bytes, owner: str, *, batch: bool = False) -> int:
         """How many values the JSON, or each of a batch, has; InvalidJson or TooLarge if it is not what we keep, Busy if
@@ -94,20 +96,20 @@ class LargeJson:
         return verdict
 
     async def make(self, make: Callable[[], Made], owner: str) -> Made:
-        """What `make` makes of a text that was checked, which keeps the interpreter: here too owners take turns."""
-        async with self._turn(owner, "make"):
+        """What `make` makes of a text that was checked, which keeps the interpreter: owners take turns, and rests."""
+        async with self._making_turns.turn(owner):
             return await asyncio.get_running_loop().run_in_executor(self._making, make)
 
     async def _answer(self, raw: bytes, owner: str, question: Question) -> int | list[bytes]:
-        async with self._turn(owner, "check"):
+        async with self._turn(owner):
             loop = asyncio.get_running_loop()
             verdict = await loop.run_in_executor(self._thread, self._verdict, raw, question)
         if isinstance(verdict, (int, list)):
             return verdict
         raise verdict
 
-    def _turn(self, owner: str, what: str) -> asyncio.Lock:
-        return self._turns.setdefault((id(asyncio.get_running_loop()), owner, what), asyncio.Lock())
+    def _turn(self, owner: str) -> asyncio.Lock:
+        return self._turns.setdefault((id(asyncio.get_running_loop()), owner), asyncio.Lock())
 
     def close(self) -> None:
         """End the process."""

@@ -39,6 +39,12 @@ class CheckedJson(bytes):
     __slots__ = ()
 
 
+class PlainObject(dict[str, Any]):
+    """A JSON object that was parsed, or made of such: nobody need look whether it has a JSON value."""
+
+    __slots__ = ()
+
+
 def parse(raw: bytes) -> Any:
     """The value of JSON bytes; InvalidJson says what is wrong with them."""
     if isinstance(raw, CheckedJson):

@@ -31,8 +31,9 @@ from holdfast.store import EMPTY_STATE, ReadLength, SessionSnapshot, StateDocume
 
 CHILDREN = ("goals", "agents")
 OURS = frozenset({"sessionId", "version", "expectedVersion", *CHILDREN})
-SHOWN = tuple(f'"{name}"'.encode() for name in (*CHILDREN, "goalsOmitted", "agentsOmitted", "sessionId", "version"))
-"""Our members in a state's bytes: where none of them is, no member of the document can have one of our names."""
+SHOWN = tuple(name.encode() for name in (*CHILDREN, "sessionId", "version"))
+"""What our members' names begin with: where none of it is in a state's bytes, no member of the document has one of
+them. Without their quotes they are found, or missed, many times faster."""
 
 _members = parse_into(dict[str, Any])
 
@@ -76,7 +77,7 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
         try:
             state = await store.state.merge(
                 session_id,
-                {name: value for name, value in body.items() if name not in OURS},
+                strict_json.PlainObject({name: value for name, value in body.items() if name not in OURS}),
                 expected_version=patch.expected_version,
                 idempotency_key=key_of(idempotency_key),
                 create=create,

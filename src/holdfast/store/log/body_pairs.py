@@ -2,7 +2,8 @@
 
 The same bytes are the same value. Where they differ, both have to be parsed, and a lane does so only for as many as it
 has done at once. What is more, or larger, `UndecidedBodies` names: whoever waits for the write has it compared
-elsewhere, and the write runs again and finds the outcome in its transaction. Bodies in a log never change, so it stays true.
+elsewhere, and the write runs again and finds the outcome in its transaction. Bodies in a log never change, so that
+stays true.
 """
 
 import hashlib
