@@ -1,8 +1,8 @@
 """Turns with rests: whoever keeps the interpreter lets others have it for as long.
 
 What parses or merges large JSON keeps the interpreter while it does, whatever thread it is on. So each owner has one
-such piece of work at a time, and between two of them as much time passes as the first took: an owner with any number of
-large requests has half of the interpreter at most. One that comes alone never waits.
+such piece of work at a time, and after one that was long as much time passes as it took: an owner with any number of
+large requests has about half of the interpreter at most. One that comes alone never waits.
 """
 
 import asyncio
@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
+FREE_SECONDS = 0.005
+"""Of work after which there is no rest."""
 MOST_SECONDS = 1.0
 """Of a rest, however long the work was."""
 
@@ -31,4 +33,8 @@ class Rests:
         try:
             yield
         finally:
-            loop.call_later(min(time.monotonic() - began, MOST_SECONDS), lock.release)
+            seconds = time.monotonic() - began
+            if seconds > FREE_SECONDS:
+                loop.call_later(min(seconds, MOST_SECONDS), lock.release)
+            else:
+                lock.release()
