@@ -1,4 +1,4 @@
-"""Retries that are written otherwise than the first time: answered alike for any size, and no lane parses large ones."""
+"""Retries that are written otherwise than the first time: answered alike for any size; no lane parses large ones."""
 
 import json
 import threading
