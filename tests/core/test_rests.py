@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from holdfast.core.rests import FREE_SECONDS, Rests
+from holdfast.core.large_json import FREE_SECONDS, Rests
 
 LONG = 10 * FREE_SECONDS
 PATIENCE = 60

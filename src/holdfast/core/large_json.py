@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from typing import Any, BinaryIO, TypeVar
@@ -32,7 +32,6 @@ from weakref import WeakValueDictionary
 
 from holdfast.core import json_batch, strict_json
 from holdfast.core.errors import Busy, InvalidJson, TooLarge
-from holdfast.core.rests import Rests
 
 LARGE = 128 * 1024
 """Bytes of what is checked elsewhere."""
@@ -44,6 +43,10 @@ TAKE_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 """How long it may be silent about a text that it has; a new one also, until it takes its first."""
 END_SECONDS = 5.0
+FREE_SECONDS = 0.005
+"""Of work after which there is no rest."""
+MOST_SECONDS = 1.0
+"""Of a rest, however long the work was."""
 _HEAD = struct.Struct("!QB")
 """How long a message is, and what is asked about it."""
 
@@ -52,7 +55,7 @@ Verdict = int | list[bytes] | InvalidJson | TooLarge | Busy
 Made = TypeVar("Made")
 
 
-class Question(IntEnum):
+class TextQuestion(IntEnum):
     """What is asked about a text."""
 
     TEXT = 0
@@ -61,6 +64,33 @@ class Question(IntEnum):
     """How many all the texts in it have together."""
     DIGESTS = 2
     """Of an array that was checked before: what each item's value is known by, however it is written."""
+
+
+class Rests:
+    """Turns with rests, for whoever keeps the interpreter, whatever thread it is on: used from any number of loops.
+
+    Each owner has one such piece of work at a time, and after one that was long as much time passes as it took: who has
+    any number of large requests has about half of the interpreter at most. One that comes alone never waits.
+    """
+
+    def __init__(self) -> None:
+        self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def turn(self, owner: str) -> AsyncIterator[None]:
+        """The owner's turn; its next one comes after a rest, for which nobody waits here."""
+        loop = asyncio.get_running_loop()
+        lock = self._turns.setdefault((id(loop), owner), asyncio.Lock())
+        await lock.acquire()
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            seconds = time.monotonic() - began
+            if seconds > FREE_SECONDS:
+                loop.call_later(min(seconds, MOST_SECONDS), lock.release)
+            else:
+                lock.release()
 
 
 class LargeJson:
@@ -85,13 +115,13 @@ class LargeJson:
     async def check(self, raw: bytes, owner: str, *, batch: bool = False) -> int:
         """How many values the JSON, or each of a batch, has; InvalidJson or TooLarge if it is not what we keep, Busy if
         that could not be told in time."""
-        verdict = await self._answer(raw, owner, Question.BATCH if batch else Question.TEXT)
+        verdict = await self._answer(raw, owner, TextQuestion.BATCH if batch else TextQuestion.TEXT)
         assert isinstance(verdict, int)
         return verdict
 
     async def digests(self, texts: Sequence[bytes], owner: str) -> list[bytes]:
         """A digest for each of these texts, which were checked before: alike if the texts are the same JSON value."""
-        verdict = await self._answer(b"[%b]" % b",".join(texts), owner, Question.DIGESTS)
+        verdict = await self._answer(b"[%b]" % b",".join(texts), owner, TextQuestion.DIGESTS)
         assert isinstance(verdict, list)
         return verdict
 
@@ -100,7 +130,7 @@ class LargeJson:
         async with self._making_turns.turn(owner):
             return await asyncio.get_running_loop().run_in_executor(self._making, make)
 
-    async def _answer(self, raw: bytes, owner: str, question: Question) -> int | list[bytes]:
+    async def _answer(self, raw: bytes, owner: str, question: TextQuestion) -> int | list[bytes]:
         async with self._turn(owner):
             loop = asyncio.get_running_loop()
             verdict = await loop.run_in_executor(self._thread, self._verdict, raw, question)
@@ -116,7 +146,7 @@ class LargeJson:
         with self._asking:
             self._end()
 
-    def _verdict(self, raw: bytes, question: Question) -> Verdict:
+    def _verdict(self, raw: bytes, question: TextQuestion) -> Verdict:
         with self._asking:
             for _ in range(2):  # it may have ended a moment ago, for it had nothing to do
                 try:
@@ -126,7 +156,7 @@ class LargeJson:
                     stands_still = isinstance(error, TimeoutError)
         return _busy() if stands_still else judge(raw, question)
 
-    def _ask(self, raw: bytes, question: Question) -> Verdict:
+    def _ask(self, raw: bytes, question: TextQuestion) -> Verdict:
         patience = self.take_seconds if self._process else self.answer_seconds
         process = self._process or subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd="/"
@@ -184,13 +214,13 @@ def _busy() -> Busy:
     return Busy("the body could not be checked in time", retry_after=5)
 
 
-def judge(raw: bytes, question: Question) -> Verdict:
+def judge(raw: bytes, question: TextQuestion) -> Verdict:
     """What is asked about a text, or why it is refused."""
     try:
-        if question is Question.DIGESTS:
+        if question is TextQuestion.DIGESTS:
             return [_digest(value) for value in json.loads(raw)]
         strict_json.check_count(raw)
-        if question is Question.TEXT:
+        if question is TextQuestion.TEXT:
             return _values(strict_json.parse(raw))
         return sum(_values(_item(text)) for text in json_batch.texts(raw))
     except (InvalidJson, TooLarge) as refusal:
@@ -225,7 +255,7 @@ def serve(asked: BinaryIO, answers: BinaryIO, idle_seconds: float = IDLE_SECONDS
             raw, number = _message(asked)
         except EOFError:
             return
-        verdict = pickle.dumps(judge(raw, Question(number)))
+        verdict = pickle.dumps(judge(raw, TextQuestion(number)))
         answers.write(_HEAD.pack(len(verdict), 0) + verdict)
         del raw
 

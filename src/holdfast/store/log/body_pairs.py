@@ -23,8 +23,8 @@ PAYLOAD = "SELECT payload FROM transcript_events WHERE session_no = ?1 AND seq =
 TENANT = "SELECT tenant FROM sessions WHERE session_no = ?1"
 
 
-class EventPlace(NamedTuple):
-    """An event in a log."""
+class KeptBody(NamedTuple):
+    """The body of an event in a log: where it is."""
 
     session_no: int
     seq: int
@@ -33,14 +33,14 @@ class EventPlace(NamedTuple):
 class BodyPair(NamedTuple):
     """Two bodies that may be the same value; the first may be left where it is."""
 
-    first: EventPlace | bytes
+    first: KeptBody | bytes
     size: int
     second: bytes
 
     @property
-    def name(self) -> tuple[EventPlace | bytes, bytes]:
+    def name(self) -> tuple[KeptBody | bytes, bytes]:
         """What the outcome is known by."""
-        first = self.first if isinstance(self.first, EventPlace) else hashlib.sha256(self.first).digest()
+        first = self.first if isinstance(self.first, KeptBody) else hashlib.sha256(self.first).digest()
         return first, hashlib.sha256(self.second).digest()
 
 
@@ -61,11 +61,11 @@ class BodyPairs:
         self._left = IN_LANE
         self._undecided: list[BodyPair] = []
 
-    def same(self, first: EventPlace | bytes, size: int, second: bytes) -> bool:
+    def same(self, first: KeptBody | bytes, size: int, second: bytes) -> bool:
         """Whether two bodies are the same value."""
         large = size + len(second) > self._left
         if size == len(second) or not large:
-            known = self._tx.one(PAYLOAD, *first)[0] if isinstance(first, EventPlace) else first  # type: ignore[index]
+            known = self._tx.one(PAYLOAD, *first)[0] if isinstance(first, KeptBody) else first  # type: ignore[index]
             if known == second:
                 return True
             if not large:
@@ -114,8 +114,8 @@ def _portions(pairs: Sequence[BodyPair]) -> Iterator[list[BodyPair]]:
     yield portion
 
 
-def _body(tx: Tx, first: EventPlace | bytes) -> bytes:
-    if not isinstance(first, EventPlace):
+def _body(tx: Tx, first: KeptBody | bytes) -> bytes:
+    if not isinstance(first, KeptBody):
         return first
     row = tx.one(PAYLOAD, *first)
     return b"null" if row is None else bytes(row[0])  # of an event that has gone since, nothing will be asked again

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holdfast.core.errors import IdempotencyConflict, NotFound
 from holdfast.core.event_bodies import Body, read
 from holdfast.store.engine import Tx
-from holdfast.store.log.body_pairs import BodyPairs, EventPlace
+from holdfast.store.log.body_pairs import BodyPairs, KeptBody
 from holdfast.store.log.log_reader import Head
 from holdfast.store.log.prepare import PreparedEvent
 
@@ -122,7 +122,7 @@ def _same_body(bodies: BodyPairs, head: Head, event: PreparedEvent, known: Known
         return False
     if known.erased is not None:
         return hashlib.sha256(event.payload).digest() == known.erased
-    first = known.payload if len(known.payload) == known.size else EventPlace(head.session_no, known.seq)
+    first = known.payload if len(known.payload) == known.size else KeptBody(head.session_no, known.seq)
     return bodies.same(first, known.size, event.payload)
 
 

@@ -16,8 +16,7 @@ from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
 from holdfast.core.event_bodies import StateUpdated
 from holdfast.core.ids import check_session_id
-from holdfast.core.large_json import LARGE, LARGE_JSON
-from holdfast.core.rests import Rests
+from holdfast.core.large_json import LARGE, LARGE_JSON, Rests
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
