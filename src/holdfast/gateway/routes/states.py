@@ -18,6 +18,7 @@ from starlette.responses import Response
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, StaleState
 from holdfast.core.ids import check_session_id
+from holdfast.core.large_json import LARGE, LARGE_JSON
 from holdfast.gateway.api.answers import Answer, answered, document
 from holdfast.gateway.api.body import parse_into, read_body, shaped
 from holdfast.gateway.api.cache import Cache
@@ -89,6 +90,8 @@ def add_routes(routes: APIRouter, cache: Cache) -> None:
             now = state_view(session_id, stale.details["version"], stale.details["state"], children)
             raise StaleState(stale.message, **{**stale.details, "state": now}) from None
         children = await children_of(store, session_id)
+        if len(state.document) > LARGE:  # to look through it and to hash it takes too long for this thread
+            return answered(await LARGE_JSON.make(lambda: shown(session_id, state, children), store.tenant))
         return answered(shown(session_id, state, children))
 
 
@@ -100,7 +103,11 @@ def shown(session_id: str, state: StateDocument, children: Children) -> Answer:
         body = strict_json.join(raw)
     else:
         ours = strict_json.encode(state_view(session_id, state.version, {}, children))
-        body = b"%b,%b" % (state.document[:-1], ours[1:]) if len(state.document) > len(EMPTY_STATE) else ours
+        body = (
+            b"".join((memoryview(state.document)[:-1], b",", ours[1:]))
+            if len(state.document) > len(EMPTY_STATE)
+            else ours
+        )
     return Answer(body, tag_of(state.version, body))
 
 
