@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.command import answer, run
 from tests.client.looking import free_port
+from tests.gateway.process import running
 from tests.support.eventually import wait_until
 from tests.support.guard_kills import kept, kill_guards
 from tests.support.processes import first_line, holdfast
@@ -120,6 +122,23 @@ def test_secrets_are_masked_and_counted_and_stay_masked_in_that_session(folder: 
     masked = b"".join(kept(data, SESSION))
     assert SECRET.encode() not in masked and masked.count(b"***") == 2 and line(2) in masked
     assert kept(data, OTHER) == [telling]
+
+
+@pytest.mark.parametrize("count", [1, MANY])
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a gateway"])
+def test_an_import_keeps_no_copy_of_the_secrets_of_a_masked_session(
+    folder: Path, data: Path, count: int, beside: bool
+) -> None:
+    telling = line(1, key=f"my key is {SECRET}")
+    for number in range(count):
+        write(path_of(folder, f"{number:08}-1111-4111-8111-111111111111"), telling)
+    assert once(folder, data)["masked"] == count
+    write(path_of(folder, OTHER), telling)
+    with running(data) if beside else nullcontext():
+        done = answer("sessions", "import", str(folder), "--verbatim", data=data)
+    assert (len(done["thereBefore"]), done["sessions"]) == (count, [OTHER])
+    copies = [path for path in Path(done["kept"]).rglob("*.jsonl") if SECRET.encode() in path.read_bytes()]
+    assert [path.stem for path in copies] == [OTHER], "that one was begun verbatim"
 
 
 def test_a_file_that_cannot_be_read_is_refused_and_the_others_are_kept(folder: Path, data: Path) -> None:
