@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,18 @@ def test_rows_are_read_without_writing_anything(tmp_path: Path) -> None:
         look.rows("DELETE FROM sessions")
     assert {each.name: (each.stat().st_ino, each.stat().st_size) for each in tmp_path.iterdir()} == before
     writer.close()
+
+
+def test_a_look_at_a_database_that_nobody_has_open_leaves_no_file_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        writer.execute("CREATE TABLE sessions (session_no INTEGER)")
+        writer.execute("INSERT INTO sessions VALUES (1)")
+        writer.commit()
+    with SqliteDatabase(path).look() as look:
+        assert look.rows("SELECT session_no FROM sessions") == [{"session_no": 1}]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
