@@ -79,6 +79,16 @@ def test_a_look_at_a_database_that_nobody_has_open_leaves_no_file_beside_it(tmp_
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_database_that_is_named_by_a_link_is_read_with_its_log(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
+    with closing(sqlite3.connect(tmp_path / "store.db")) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        writer.execute("CREATE TABLE sessions (session_no INTEGER)")
+        writer.commit()
+        with SqliteDatabase(tmp_path / "link.db").look() as look:
+            assert look.tables() == ["sessions"]
+
+
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(RowsUnreadable), SqliteDatabase(tmp_path / "none.db").look():
         pass

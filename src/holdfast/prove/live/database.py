@@ -3,6 +3,7 @@
 A look is one transaction, so all that it shows is of one moment.
 """
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
-        self._log = Path(f"{path}-wal")
+        self._log = Path(f"{os.path.realpath(path)}-wal")
         self._uri = f"file:{quote(str(path))}?mode=ro"
 
     @contextmanager
