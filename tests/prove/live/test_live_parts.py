@@ -116,6 +116,10 @@ def test_a_file_is_the_proofs_by_its_name_or_its_text(tmp_path: Path) -> None:
     for file, text in ((named, ""), (told, "the marker"), (other, "nothing")):
         file.write_text(text)
     assert set(legacy_files.side_marks(tmp_path)) == {str(named), str(told), str(other)}
+    (tmp_path / "files" / "sessions").mkdir(parents=True)
+    (tmp_path / "files" / "sessions" / "actions.jsonl").write_text("marker")
+    assert len(legacy_files.side_marks(tmp_path)) == 4
+    assert set(legacy_files.side_marks(tmp_path, tmp_path / "files")) == {str(named), str(told), str(other)}
     names = ("marker", "agent:main:live-proof:1")
     assert [legacy_files.is_of(file, names) for file in (named, told, other)] == [True, True, False]
 
