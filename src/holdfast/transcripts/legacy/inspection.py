@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.core.errors import HoldfastError
-from holdfast.transcripts.kept_lines import LINE_REFUSED, LINE_UNREADABLE, LineNotes, kept_lines
+from holdfast.transcripts.kept_lines import LineNote, LineNotes, kept_lines
 from holdfast.transcripts.legacy.layout import (
     TRANSCRIPT_MALFORMED,
     LegacyAgent,
@@ -110,11 +110,13 @@ def _target(
             LegacySession(each.session_id, agent.name, keys, file, events, each.updated_at, archived=file is not place)
         )
         issues += [
-            LegacyIssue(TRANSCRIPT_MALFORMED, note.message, each.key, note.file, note.line)
-            for note in notes.first
-            if note.code in (LINE_UNREADABLE, LINE_REFUSED)
+            LegacyIssue(TRANSCRIPT_MALFORMED, _told(note), each.key, note.file, note.line) for note in notes.first
         ]
     return LegacyTarget(agent.name, agent.index, agent.entries, tuple(sessions), tuple(issues))
+
+
+def _told(note: LineNote) -> str:
+    return f"{note.file.name} line {note.line}: {note.message}"
 
 
 def _moved(file: Path, folder: Path, archives: Sequence[Path]) -> Path | None:
