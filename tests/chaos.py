@@ -59,7 +59,7 @@ READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
 FAULTS_OF_A_STORE = 125
 IMPORTS_OF_A_STORE = 5
-LOOKS_AT_A_STORE = 100
+LOOKS_AT_A_STORE = 20
 MEAN_BYTES = 75_000
 
 
@@ -217,7 +217,7 @@ def feeds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
 
 
 def looks(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
-    """Doctor in its modes, and a probe, beside a gateway that writes, a hundred to a store; what was wrong.
+    """Doctor in its modes, and a probe, beside a gateway that writes, twenty to a store; what was wrong.
 
     Every fifth store is on PostgreSQL.
     """
