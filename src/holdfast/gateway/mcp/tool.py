@@ -1,0 +1,84 @@
+"""A tool: a name, the types of its arguments and its result, what it does to the store, and the request that it is.
+
+The same types check the arguments and describe them to clients. A page that would be too large is asked for again with
+half the limit: its cursor goes on from where it ends, so nothing is left out.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from holdfast.gateway.api.body import shaped
+from holdfast.gateway.mcp.service import AnswerTooLarge, Service, ServiceRequest
+
+LOCAL = "#/$defs/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a tool does to what is kept: nothing; else whether it replaces or takes away anything that a reader would
+    have found before, and whether the same call again does nothing more."""
+
+    reads: bool = False
+    replaces: bool = False
+    repeatable: bool = False
+
+
+READS = Effects(reads=True, repeatable=True)
+ADDS = Effects()
+ADDS_ONCE = Effects(repeatable=True)
+REPLACES = Effects(replaces=True)
+REPLACES_ONCE = Effects(replaces=True, repeatable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `request` makes a request of the arguments; `view` makes the result of the route's answer, if that is
+    not the result already."""
+
+    name: str
+    title: str
+    description: str
+    effects: Effects
+    arguments: Any
+    result: Any
+    request: Callable[[Any], ServiceRequest]
+    view: Callable[[Any, bytes], bytes] | None = None
+
+    async def call(self, service: Service, arguments: dict[str, Any]) -> bytes:
+        """The JSON of the result; a HoldfastError says what is wrong."""
+        given = shaped(arguments, self.arguments, "the tool")
+        found = await ask_for_page(service, self.request(given))
+        return found if self.view is None else self.view(given, found)
+
+    def input_schema(self) -> dict[str, Any]:
+        """What the arguments may be."""
+        return deepcopy(_schema(self.arguments))
+
+    def output_schema(self) -> dict[str, Any]:
+        """What the result is."""
+        return deepcopy(_schema(self.result))
+
+
+async def ask_for_page(service: Service, request: ServiceRequest) -> bytes:
+    """The answer; of a page that is too large, its first half, and so on down to one entry."""
+    while True:
+        try:
+            return await service.ask(request)
+        except AnswerTooLarge:
+            limit = request.query.get("limit")
+            if limit is None or limit == 1:
+                raise
+            request = replace(request, query={**request.query, "limit": limit // 2})
+
+
+@cache
+def _schema(shape: Any) -> dict[str, Any]:
+    """A type as a JSON Schema that is an object at its root, as MCP has it, with the others in `$defs`."""
+    _, found = msgspec.json.schema_components([shape], ref_template=LOCAL)
+    root: dict[str, Any] = found.pop(shape.__name__)
+    return root | ({"$defs": found} if found else {})
