@@ -9,7 +9,7 @@ from tests.gateway.process import running
 
 HEAVY = (
     *("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2", "websockets"),
-    *("prompt_toolkit", "markdown_it", "holdfast.runtime"),
+    *("prompt_toolkit", "markdown_it", "mcp", "holdfast.runtime"),
 )
 
 
@@ -20,6 +20,7 @@ HEAVY = (
         ["--version"],
         ["chat", "--help"],
         ["serve", "--help"],
+        ["mcp", "--help"],
         ["sessions", "--help"],
         ["sessions", "verify", "--help"],
         ["sessions", "export", "--help"],

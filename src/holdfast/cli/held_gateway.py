@@ -9,7 +9,7 @@ import asyncio
 from holdfast.cli.options import Location
 from holdfast.cli.service import GatewayClient, serving
 from holdfast.core.errors import NotFound, StoreInUse, StoreUnavailable
-from holdfast.gateway.mcp.service import ServiceRequest
+from holdfast.gateway.mcp.service import RouteRequest
 
 PAUSE_SECONDS = 1.0
 """For how long nothing is asked before it is let go."""
@@ -29,7 +29,7 @@ class HeldGateway:
         self._patience_seconds = patience_seconds
         self._hold: _Hold | None = None
 
-    async def ask(self, request: ServiceRequest) -> bytes:
+    async def ask(self, request: RouteRequest) -> bytes:
         """The answer's JSON; a gateway that does not answer is looked for anew by the next who asks."""
         while True:
             hold = await self._current(request)
@@ -54,7 +54,7 @@ class HeldGateway:
             hold.changed.set()
             await asyncio.wait({hold.task})
 
-    async def _current(self, request: ServiceRequest) -> "_Hold":
+    async def _current(self, request: RouteRequest) -> "_Hold":
         while self._hold is not None:
             if not self._hold.is_over:
                 return self._hold

@@ -24,7 +24,7 @@ from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, No
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
 from holdfast.core.store_file import Claim, StoreLock, holder_of, lock_path, sqlite_path, unheld
-from holdfast.gateway.mcp.service import ServiceRequest, too_large
+from holdfast.gateway.mcp.service import RouteRequest, too_large
 
 if TYPE_CHECKING:
     import httpx2
@@ -104,7 +104,7 @@ class GatewayClient:
                     _refuse(answer.status_code, await answer.aread())
                 yield answer
 
-    async def bounded(self, request: ServiceRequest) -> bytes:
+    async def bounded(self, request: RouteRequest) -> bytes:
         """The bytes of an answer, refused as soon as there are more than the request says."""
         headers = {"Content-Type": "application/json"} if request.body is not None else {}
         if request.key is not None:

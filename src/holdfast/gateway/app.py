@@ -34,7 +34,7 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.layers import BodyLimit, BusyRoutes, LastAnswers, Problems
 from holdfast.gateway.live.sse import ServerSentEvents
 from holdfast.gateway.live.websocket import Live
-from holdfast.gateway.mcp import PATHS as MCP
+from holdfast.gateway.mcp import PATH as MCP
 from holdfast.gateway.mcp.mount import LARGEST_CALL, McpMount
 from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs
@@ -112,7 +112,7 @@ def create_app(
             feed.route(),
             Route("/docs", Docs().show),
             Route(dashboard.ASSETS, dashboard.built_in().asset),
-            *McpMount().routes(),
+            McpMount().route(),
             *(agent.routes if agent else ()),
         ],
         middleware=[
@@ -129,9 +129,7 @@ def create_app(
                 BodyLimit,
                 limits=limits,
                 on_disk={"/api/import": limits.max_archive, "/a2a/uploads": limits.max_upload},
-                other=dict.fromkeys(AGENT, limits.max_message)
-                | dict.fromkeys(MCP, LARGEST_CALL)
-                | {"/api/proofs": LARGEST_PROOF},
+                other=dict.fromkeys(AGENT, limits.max_message) | {MCP: LARGEST_CALL, "/api/proofs": LARGEST_PROOF},
             ),
             Middleware(BusyRoutes, routes=busy),
         ],

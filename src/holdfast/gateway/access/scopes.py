@@ -19,7 +19,7 @@ from holdfast.a2a.protocol.wire import READING, Operation
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core.ids import check_tenant
 from holdfast.gateway.errors import Forbidden, NoRoute
-from holdfast.gateway.mcp import PATHS as MCP
+from holdfast.gateway.mcp import PATH as MCP
 from holdfast.store.operators import ADMIN, METRICS, OPERATOR, PROOFS, READ, SCOPES, WRITE
 
 OPEN = frozenset({"/", "/health", "/readyz", "/openapi.json", "/docs", "/agent-card", "/.well-known/agent-card.json"})
@@ -53,7 +53,7 @@ TASKS = "/api/tasks/"
 FORGET = "/api/memories/forget"
 OF_AN_ADMIN = (["hold"], ["interrupt"])
 """What is done to one session, and needs more than write."""
-JUDGED_BY_BODY = frozenset({*AGENT, *MCP})
+JUDGED_BY_BODY = frozenset({*AGENT, MCP})
 """Where what a call needs is in its body."""
 IMPLIED = {OPERATOR: frozenset(SCOPES), ADMIN: frozenset({ADMIN, READ, WRITE, PROOFS})}
 
@@ -120,7 +120,7 @@ def needed_for(operation: Operation) -> tuple[str, ...]:
 def is_audited(method: str, path: str) -> bool:
     """Whether a request is written to the audit log: what needs more than write and changes or takes away, deletions,
     what undoes them, what is forgotten, and what a person answers to a task."""
-    if path in MCP:
+    if path == MCP:
         return False  # what a tool does is, when it asks for it
     if method == "DELETE" or (method == "POST" and path == FORGET):
         return True

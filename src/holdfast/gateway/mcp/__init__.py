@@ -12,7 +12,6 @@ from typing import Any
 from holdfast.core.errors import MissingExtra
 
 PATH = "/mcp"
-PATHS = (PATH, PATH + "/")
 
 
 def with_sdk(name: str) -> Any:

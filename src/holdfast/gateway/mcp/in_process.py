@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from starlette.types import Message, Scope
 
 from holdfast.core import strict_json
-from holdfast.gateway.mcp.service import ServiceRefusal, ServiceRequest, too_large
+from holdfast.gateway.mcp.service import RouteRefusal, RouteRequest, too_large
 
 CARRIED = frozenset({b"authorization", b"holdfast-tenant", b"host", b"user-agent"})
 """The headers that say who asks, and of whom. An Origin was judged on the way in."""
@@ -25,7 +25,7 @@ class InProcessService:
         self._headers = [(name, value) for name, value in scope["headers"] if name in CARRIED]
         self._under_way: set[asyncio.Task[tuple[int, bytes]]] = set()
 
-    async def ask(self, request: ServiceRequest) -> bytes:
+    async def ask(self, request: RouteRequest) -> bytes:
         """The answer's JSON."""
         exchange = _Exchange(request.content(), request.most_bytes)
         scope = self._scope(request, len(exchange.body))
@@ -37,7 +37,7 @@ class InProcessService:
         finally:
             exchange.gone.set()
         if status >= 400:
-            raise ServiceRefusal(strict_json.parse_own(content))
+            raise RouteRefusal(strict_json.parse_own(content))
         if exchange.is_cut:
             raise too_large(request.most_bytes)
         return content
@@ -51,7 +51,7 @@ class InProcessService:
         await self._app(scope, exchange.receive, exchange.send)
         return exchange.status, b"".join(exchange.pieces)
 
-    def _scope(self, request: ServiceRequest, length: int) -> Scope:
+    def _scope(self, request: RouteRequest, length: int) -> Scope:
         headers = [*self._headers, (b"content-type", b"application/json"), (b"content-length", b"%d" % length)]
         if request.key is not None:
             headers.append((b"idempotency-key", request.key.encode("latin-1")))

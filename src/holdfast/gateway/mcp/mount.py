@@ -18,7 +18,7 @@ from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.gateway.api.answers import JsonAnswer
 from holdfast.gateway.api.body import read_body
-from holdfast.gateway.mcp import PATHS, with_sdk
+from holdfast.gateway.mcp import PATH, with_sdk
 from holdfast.gateway.mcp.in_process import InProcessService
 from holdfast.http.hang_ups import WaitingClient
 
@@ -52,9 +52,9 @@ class McpMount:
         finally:
             await service.settled()
 
-    def routes(self) -> list[Route]:
+    def route(self) -> Route:
         """Where it is mounted."""
-        return [Route(path, self, methods=["POST"]) for path in PATHS]
+        return Route(PATH, self, methods=["POST"], name="mcp")
 
     async def _ready(self) -> Any:
         """The server, made once."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidInput, NotFound
-from holdfast.gateway.mcp.service import Service
+from holdfast.gateway.mcp.service import SessionService
 from holdfast.gateway.mcp.tools import BY_NAME
 
 RESUME = "resume"
@@ -22,7 +22,7 @@ class ResumePrompt:
     document: str
 
 
-async def resume_prompt(service: Service, name: str, arguments: dict[str, str]) -> ResumePrompt:
+async def resume_prompt(service: SessionService, name: str, arguments: dict[str, str]) -> ResumePrompt:
     """The prompt with this name; NotFound or InvalidInput if there is none, or not of these arguments."""
     if name != RESUME:
         raise NotFound(f"there is no prompt {name!r:.80}", hint=f"there is one: {RESUME}")

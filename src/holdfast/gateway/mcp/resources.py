@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from holdfast.core.errors import NotFound
-from holdfast.gateway.mcp.service import Service
+from holdfast.gateway.mcp.service import SessionService
 from holdfast.gateway.mcp.tools import BY_NAME
 from holdfast.gateway.wire.sessions import SessionList
 
@@ -67,7 +67,7 @@ KINDS = (
 )
 
 
-async def read_resource(service: Service, uri: str) -> bytes:
+async def read_resource(service: SessionService, uri: str) -> bytes:
     """The JSON that a URI stands for; NotFound if it stands for nothing."""
     for kind in KINDS if len(uri) <= LONGEST else ():
         given = kind.arguments(uri)
@@ -76,7 +76,7 @@ async def read_resource(service: Service, uri: str) -> bytes:
     raise NotFound(f"{uri!r:.200} is no resource", hint=f"for example {KINDS[0].template}")
 
 
-async def list_resources(service: Service, cursor: str | None) -> tuple[list[SessionResource], str | None]:
+async def list_resources(service: SessionService, cursor: str | None) -> tuple[list[SessionResource], str | None]:
     """One page of the sessions as resources, newest first, and the cursor of the next."""
     page = _sessions(await BY_NAME["list_sessions"].call(service, {"cursor": cursor, "limit": 50}))
     shown = [

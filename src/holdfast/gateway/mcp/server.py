@@ -18,8 +18,8 @@ from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput
 from holdfast.gateway.mcp import prompts, resources
 from holdfast.gateway.mcp.results import failure_of, refusal_of, result_of
-from holdfast.gateway.mcp.service import Service
-from holdfast.gateway.mcp.tool import Tool
+from holdfast.gateway.mcp.service import SessionService
+from holdfast.gateway.mcp.tool import McpTool
 from holdfast.gateway.mcp.tools import BY_NAME, TOOLS
 
 JSON = "application/json"
@@ -33,7 +33,7 @@ FRESH = CacheHint(ttl_ms=300_000, scope="public")
 """What a version of ours offers is the same for everybody."""
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-ServiceOf: TypeAlias = Callable[[Context], Service]
+ServiceOf: TypeAlias = Callable[[Context], SessionService]
 Found = TypeVar("Found")
 
 log = logging.getLogger("holdfast.gateway.mcp")
@@ -155,7 +155,7 @@ class _Handlers:
         )
 
 
-def _described(tool: Tool) -> wire.Tool:
+def _described(tool: McpTool) -> wire.Tool:
     """The tool as clients see it."""
     return wire.Tool(
         name=tool.name,

@@ -26,7 +26,7 @@ class AnswerTooLarge(HoldfastError):
     hint = "ask for less: a smaller limit, or one event; the REST routes give back what is this large"
 
 
-class ServiceRefusal(HoldfastError):
+class RouteRefusal(HoldfastError):
     """The gateway's own refusal, as it came."""
 
     def __init__(self, problem: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ class ServiceRefusal(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceRequest:
+class RouteRequest:
     """A request to a route. Parameters of the query that are None are left out; a body of None is none."""
 
     method: str
@@ -63,11 +63,11 @@ class ServiceRequest:
         return b"" if self.body is None else strict_json.dump(self.body)
 
 
-class Service(Protocol):
+class SessionService(Protocol):
     """A gateway, however it is reached, as one caller."""
 
-    async def ask(self, request: ServiceRequest) -> bytes:
-        """The JSON of a good answer; ServiceRefusal or AnswerTooLarge."""
+    async def ask(self, request: RouteRequest) -> bytes:
+        """The JSON of a good answer; RouteRefusal or AnswerTooLarge."""
         ...
 
 

@@ -37,13 +37,13 @@ Item: TypeAlias = SessionMessage | Exception
 async def serve(server: Any) -> None:
     """Serve one client until it closes stdin, or reads stdout no more."""
     with standard_streams() as (source, sink):
-        await Conversation(LineReader(source), LineWriter(sink)).hold(server)
+        await StdioClient(StdinLines(source), StdoutLines(sink)).hold(server)
 
 
-class Conversation:
+class StdioClient:
     """One client's messages, in and out, and which of its requests are under way."""
 
-    def __init__(self, reader: "LineReader", writer: "LineWriter", last_seconds: float = LAST_SECONDS) -> None:
+    def __init__(self, reader: "StdinLines", writer: "StdoutLines", last_seconds: float = LAST_SECONDS) -> None:
         self._reader = reader
         self._writer = writer
         self._last_seconds = last_seconds
@@ -102,7 +102,7 @@ class Conversation:
         self._answered.set()
 
 
-class LineReader:
+class StdinLines:
     """The lines of a descriptor, read by a thread; too long ones are told apart, not kept."""
 
     def __init__(self, source: int, longest: int = LARGEST_CALL) -> None:
@@ -139,7 +139,7 @@ class LineReader:
         asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
 
 
-class LineWriter:
+class StdoutLines:
     """Lines for a descriptor, written by a thread in their order."""
 
     def __init__(self, sink: int) -> None:

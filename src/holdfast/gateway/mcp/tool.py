@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from holdfast.gateway.api.body import shaped
-from holdfast.gateway.mcp.service import AnswerTooLarge, Service, ServiceRequest
+from holdfast.gateway.mcp.service import AnswerTooLarge, RouteRequest, SessionService
 
 LOCAL = "#/$defs/{name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class ToolEffects:
     """What a tool does to what is kept: nothing; else whether it replaces or takes away anything that a reader would
     have found before, and whether the same call again does nothing more."""
 
@@ -28,28 +28,28 @@ class Effects:
     repeatable: bool = False
 
 
-READS = Effects(reads=True, repeatable=True)
-ADDS = Effects()
-ADDS_ONCE = Effects(repeatable=True)
-REPLACES = Effects(replaces=True)
-REPLACES_ONCE = Effects(replaces=True, repeatable=True)
+READS = ToolEffects(reads=True, repeatable=True)
+ADDS = ToolEffects()
+ADDS_ONCE = ToolEffects(repeatable=True)
+REPLACES = ToolEffects(replaces=True)
+REPLACES_ONCE = ToolEffects(replaces=True, repeatable=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class McpTool:
     """One tool. `request` makes a request of the arguments; `view` makes the result of the route's answer, if that is
     not the result already."""
 
     name: str
     title: str
     description: str
-    effects: Effects
+    effects: ToolEffects
     arguments: Any
     result: Any
-    request: Callable[[Any], ServiceRequest]
+    request: Callable[[Any], RouteRequest]
     view: Callable[[Any, bytes], bytes] | None = None
 
-    async def call(self, service: Service, arguments: dict[str, Any]) -> bytes:
+    async def call(self, service: SessionService, arguments: dict[str, Any]) -> bytes:
         """The JSON of the result; a HoldfastError says what is wrong."""
         given = shaped(arguments, self.arguments, "the tool")
         found = await ask_for_page(service, self.request(given))
@@ -64,7 +64,7 @@ class Tool:
         return deepcopy(_schema(self.result))
 
 
-async def ask_for_page(service: Service, request: ServiceRequest) -> bytes:
+async def ask_for_page(service: SessionService, request: RouteRequest) -> bytes:
     """The answer; of a page that is too large, its first half, and so on down to one entry."""
     while True:
         try:

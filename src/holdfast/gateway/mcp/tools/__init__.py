@@ -1,9 +1,9 @@
 """All tools, in the order in which clients see them."""
 
-from holdfast.gateway.mcp.tool import Tool
+from holdfast.gateway.mcp.tool import McpTool
 from holdfast.gateway.mcp.tools import checkpoints, events, memories, sessions, states
 
-TOOLS: tuple[Tool, ...] = (
+TOOLS: tuple[McpTool, ...] = (
     *sessions.TOOLS,
     *events.TOOLS,
     *states.TOOLS,

@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 
 from holdfast.core.errors import NotFound
 from holdfast.gateway.mcp.arguments import DEFAULT_ENTRIES, ChangeOfSession, Cursor, Handle, Limit, OfSession
-from holdfast.gateway.mcp.service import ServiceRequest, only_given
-from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, Tool
+from holdfast.gateway.mcp.service import RouteRequest, only_given
+from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, McpTool
 from holdfast.gateway.mcp.tools.sessions import of
 from holdfast.gateway.wire.children import CheckpointList, CheckpointView, SnapshotView
 from holdfast.gateway.wire.forks import ForkView
@@ -73,8 +73,8 @@ class RestoreCheckpoint(ChangeOfSession, kw_only=True):
     new_session_id: NewId = None
 
 
-def _list(given: ListCheckpoints) -> ServiceRequest:
-    return ServiceRequest("GET", of("/api/sessions/{}/checkpoints", given.session_id), most_bytes=MOST_BYTES)
+def _list(given: ListCheckpoints) -> RouteRequest:
+    return RouteRequest("GET", of("/api/sessions/{}/checkpoints", given.session_id), most_bytes=MOST_BYTES)
 
 
 def _page(given: ListCheckpoints, raw: bytes) -> bytes:
@@ -90,13 +90,13 @@ def _page(given: ListCheckpoints, raw: bytes) -> bytes:
     return _encode(CheckpointPage(shown, shown[-1].checkpoint_id if more else None))
 
 
-def _create(given: CreateCheckpoint) -> ServiceRequest:
+def _create(given: CreateCheckpoint) -> RouteRequest:
     body = only_given({"name": given.name, "seq": given.seq, "checkpointId": given.checkpoint_id})
     where = of("/api/sessions/{}/checkpoints", given.session_id)
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key)
 
 
-def _compact(given: CompactSession) -> ServiceRequest:
+def _compact(given: CompactSession) -> RouteRequest:
     body = only_given(
         {
             "summary": given.summary,
@@ -107,23 +107,23 @@ def _compact(given: CompactSession) -> ServiceRequest:
         }
     )
     where = of("/api/sessions/{}/compact", given.session_id)
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
 
 
-def _branch(given: BranchCheckpoint) -> ServiceRequest:
+def _branch(given: BranchCheckpoint) -> RouteRequest:
     where = of("/api/sessions/{}/checkpoints/{}/branch", given.session_id, given.checkpoint_id)
     body = only_given({"sessionId": given.new_session_id, "key": given.key})
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
 
 
-def _restore(given: RestoreCheckpoint) -> ServiceRequest:
+def _restore(given: RestoreCheckpoint) -> RouteRequest:
     where = of("/api/sessions/{}/checkpoints/{}/restore", given.session_id, given.checkpoint_id)
     body = only_given({"sessionId": given.new_session_id})
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         "list_checkpoints",
         "List checkpoints",
         "The points in a session's log to branch from or restore to, oldest first.",
@@ -133,7 +133,7 @@ TOOLS = (
         _list,
         _page,
     ),
-    Tool(
+    McpTool(
         "create_checkpoint",
         "Make a checkpoint",
         "Name a point in a session's log, to branch from it or restore it later.",
@@ -142,7 +142,7 @@ TOOLS = (
         CheckpointView,
         _create,
     ),
-    Tool(
+    McpTool(
         "compact_session",
         "Compact a session",
         "Let a summary stand for older events when the session is resumed. The events stay readable, and a "
@@ -152,7 +152,7 @@ TOOLS = (
         SnapshotView,
         _compact,
     ),
-    Tool(
+    McpTool(
         "branch_checkpoint",
         "Branch from a checkpoint",
         "Make a new session with this one's log up to a checkpoint. The session itself keeps its keys.",
@@ -161,7 +161,7 @@ TOOLS = (
         ForkView,
         _branch,
     ),
-    Tool(
+    McpTool(
         "restore_checkpoint",
         "Restore a checkpoint",
         "Make a new session with this one's log up to a checkpoint, and let it take this one's place on its keys. "

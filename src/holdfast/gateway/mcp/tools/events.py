@@ -13,8 +13,8 @@ from holdfast.gateway.mcp.arguments import (
     Limit,
     OfSession,
 )
-from holdfast.gateway.mcp.service import ServiceRequest, only_given
-from holdfast.gateway.mcp.tool import ADDS, READS, Tool
+from holdfast.gateway.mcp.service import RouteRequest, only_given
+from holdfast.gateway.mcp.tool import ADDS, READS, McpTool
 from holdfast.gateway.mcp.tools.sessions import of
 from holdfast.gateway.wire.events import EventView, EventWindow
 from holdfast.gateway.wire.queries import HitList
@@ -71,15 +71,15 @@ class SearchEvents(Body, kw_only=True):
     cursor: Cursor = None
 
 
-def _action(given: AppendAction) -> ServiceRequest:
+def _action(given: AppendAction) -> RouteRequest:
     return _append("/api/actions/{}", given, {"type": given.type})
 
 
-def _response(given: AppendResponse) -> ServiceRequest:
+def _response(given: AppendResponse) -> RouteRequest:
     return _append("/api/actions/{}/responses", given, {})
 
 
-def _append(template: str, given: NewEntry, more: dict[str, Any]) -> ServiceRequest:
+def _append(template: str, given: NewEntry, more: dict[str, Any]) -> RouteRequest:
     known = {
         "timestamp": given.timestamp,
         "eventId": given.event_id,
@@ -88,19 +88,19 @@ def _append(template: str, given: NewEntry, more: dict[str, Any]) -> ServiceRequ
     }
     body = {**more, **only_given(known), "details": {} if given.details is UNSET else given.details}
     where = of(template, given.session_id)
-    return ServiceRequest("POST", where, {"create": given.create}, body, given.idempotency_key)
+    return RouteRequest("POST", where, {"create": given.create}, body, given.idempotency_key)
 
 
-def _read(given: ReadEvents) -> ServiceRequest:
+def _read(given: ReadEvents) -> RouteRequest:
     query = {"before": given.before, "after": given.after, "type": given.types, "limit": given.limit}
-    return ServiceRequest("GET", of("/api/sessions/{}/events", given.session_id), query)
+    return RouteRequest("GET", of("/api/sessions/{}/events", given.session_id), query)
 
 
-def _read_one(given: ReadEvent) -> ServiceRequest:
-    return ServiceRequest("GET", of("/api/sessions/{}/events/{}", given.session_id, str(given.seq)))
+def _read_one(given: ReadEvent) -> RouteRequest:
+    return RouteRequest("GET", of("/api/sessions/{}/events/{}", given.session_id, str(given.seq)))
 
 
-def _search(given: SearchEvents) -> ServiceRequest:
+def _search(given: SearchEvents) -> RouteRequest:
     query = {
         "q": given.query,
         "session": given.session_id,
@@ -109,11 +109,11 @@ def _search(given: SearchEvents) -> ServiceRequest:
         "limit": given.limit,
         "cursor": given.cursor,
     }
-    return ServiceRequest("GET", "/api/query/search", query)
+    return RouteRequest("GET", "/api/query/search", query)
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         "append_action",
         "Append an action",
         "Append an action to a session's log: something that was done, seen or decided. It is durable once this "
@@ -123,7 +123,7 @@ TOOLS = (
         ActionReceipt,
         _action,
     ),
-    Tool(
+    McpTool(
         "append_response",
         "Append a response",
         "Append a response to a session's log: what the agent answered.",
@@ -132,7 +132,7 @@ TOOLS = (
         ActionReceipt,
         _response,
     ),
-    Tool(
+    McpTool(
         "read_events",
         "Read events",
         "Events of a session, oldest first: the newest, or those before or after a seq. Details of more than 64 KiB "
@@ -142,8 +142,8 @@ TOOLS = (
         EventWindow,
         _read,
     ),
-    Tool("read_event", "Read one event", "One event of a session, whole.", READS, ReadEvent, EventView, _read_one),
-    Tool(
+    McpTool("read_event", "Read one event", "One event of a session, whole.", READS, ReadEvent, EventView, _read_one),
+    McpTool(
         "search_events",
         "Search events",
         "Find events by their words, newest first, in all sessions or in one, with the text around the first match.",

@@ -7,8 +7,8 @@ from msgspec import Meta
 
 from holdfast.core.errors import NotFound
 from holdfast.gateway.mcp.arguments import DEFAULT_ENTRIES, Cursor, Limit, RetryKey
-from holdfast.gateway.mcp.service import ServiceRequest, only_given
-from holdfast.gateway.mcp.tool import READS, REPLACES, REPLACES_ONCE, Tool
+from holdfast.gateway.mcp.service import RouteRequest, only_given
+from holdfast.gateway.mcp.tool import READS, REPLACES, REPLACES_ONCE, McpTool
 from holdfast.gateway.wire.memories import ForgottenMemory, MemoryHistory, MemoryList, MemoryView, NamespaceList
 from holdfast.gateway.wire.types import MAX_SEQ, Body, Name
 
@@ -64,7 +64,7 @@ class ListNamespaces(Body, kw_only=True):
     cursor: Cursor = None
 
 
-def _put(given: PutMemory) -> ServiceRequest:
+def _put(given: PutMemory) -> RouteRequest:
     known = {
         "namespace": given.namespace,
         "key": given.key,
@@ -72,12 +72,12 @@ def _put(given: PutMemory) -> ServiceRequest:
         "expectedVersion": given.expected_version,
     }
     body = only_given(known) | {"value": given.value}
-    return ServiceRequest("PUT", "/api/memories", body=body, key=given.idempotency_key)
+    return RouteRequest("PUT", "/api/memories", body=body, key=given.idempotency_key)
 
 
-def _newest(given: OfMemory) -> ServiceRequest:
+def _newest(given: OfMemory) -> RouteRequest:
     query = {"namespace": given.namespace, "key": given.key, "limit": 1}
-    return ServiceRequest("GET", "/api/memories/history", query)
+    return RouteRequest("GET", "/api/memories/history", query)
 
 
 def _now(given: OfMemory, raw: bytes) -> bytes:
@@ -89,26 +89,26 @@ def _now(given: OfMemory, raw: bytes) -> bytes:
     return _encode(found)
 
 
-def _search(given: SearchMemories) -> ServiceRequest:
+def _search(given: SearchMemories) -> RouteRequest:
     query = {"q": given.query, "namespace": given.namespace, "limit": given.limit}
-    return ServiceRequest("GET", "/api/memories", query)
+    return RouteRequest("GET", "/api/memories", query)
 
 
-def _list(given: ListMemories) -> ServiceRequest:
+def _list(given: ListMemories) -> RouteRequest:
     query = {"namespace": given.namespace, "prefix": given.prefix, "limit": given.limit, "cursor": given.cursor}
-    return ServiceRequest("GET", "/api/memories", query)
+    return RouteRequest("GET", "/api/memories", query)
 
 
-def _namespaces(given: ListNamespaces) -> ServiceRequest:
-    return ServiceRequest("GET", "/api/memories/namespaces", {"limit": given.limit, "cursor": given.cursor})
+def _namespaces(given: ListNamespaces) -> RouteRequest:
+    return RouteRequest("GET", "/api/memories/namespaces", {"limit": given.limit, "cursor": given.cursor})
 
 
-def _forget(given: OfMemory) -> ServiceRequest:
-    return ServiceRequest("POST", "/api/memories/forget", body={"namespace": given.namespace, "key": given.key})
+def _forget(given: OfMemory) -> RouteRequest:
+    return RouteRequest("POST", "/api/memories/forget", body={"namespace": given.namespace, "key": given.key})
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         "put_memory",
         "Put a memory",
         "Keep a fact under a namespace and a key, for all sessions to come. Another value there is replaced; its "
@@ -118,10 +118,10 @@ TOOLS = (
         MemoryView,
         _put,
     ),
-    Tool(
+    McpTool(
         "get_memory", "Get a memory", "One memory by its namespace and key.", READS, OfMemory, MemoryView, _newest, _now
     ),
-    Tool(
+    McpTool(
         "search_memories",
         "Search memories",
         "The memories in which words are found, best first.",
@@ -130,7 +130,7 @@ TOOLS = (
         MemoryList,
         _search,
     ),
-    Tool(
+    McpTool(
         "list_memories",
         "List memories",
         "The memories of a namespace by their keys, a page at a time.",
@@ -139,7 +139,7 @@ TOOLS = (
         MemoryList,
         _list,
     ),
-    Tool(
+    McpTool(
         "list_memory_namespaces",
         "List namespaces of memories",
         "The namespaces that have memories, and how many.",
@@ -148,7 +148,7 @@ TOOLS = (
         NamespaceList,
         _namespaces,
     ),
-    Tool(
+    McpTool(
         "forget_memory",
         "Forget a memory",
         "Take a memory away: it is not found any more. Its versions stay in its history.",

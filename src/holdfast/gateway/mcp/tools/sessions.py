@@ -15,8 +15,8 @@ from holdfast.gateway.mcp.arguments import (
     OfSession,
     RetryKey,
 )
-from holdfast.gateway.mcp.service import ServiceRequest, only_given, path
-from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, Tool
+from holdfast.gateway.mcp.service import RouteRequest, only_given, path
+from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, McpTool
 from holdfast.gateway.wire.forks import ForkView, ResumeView, SessionEndView, SuccessorView, Tags
 from holdfast.gateway.wire.sessions import SessionList, SessionMade, SessionView
 from holdfast.gateway.wire.types import Body, Name, Seq
@@ -85,7 +85,7 @@ class TagSession(ChangeOfSession, kw_only=True):
     remove: list[Name] = field(default_factory=list)
 
 
-def _list(given: ListSessions) -> ServiceRequest:
+def _list(given: ListSessions) -> RouteRequest:
     query = {
         "user": given.user,
         "agent": given.agent,
@@ -97,18 +97,18 @@ def _list(given: ListSessions) -> ServiceRequest:
         "limit": given.limit,
         "cursor": given.cursor,
     }
-    return ServiceRequest("GET", "/api/sessions", query)
+    return RouteRequest("GET", "/api/sessions", query)
 
 
-def _show(given: ShowSession) -> ServiceRequest:
-    return ServiceRequest("GET", of("/api/sessions/{}", given.session_id), {"limit": given.limit})
+def _show(given: ShowSession) -> RouteRequest:
+    return RouteRequest("GET", of("/api/sessions/{}", given.session_id), {"limit": given.limit})
 
 
-def _resume(given: ShowSession) -> ServiceRequest:
-    return ServiceRequest("GET", of("/api/sessions/{}/resume", given.session_id), {"limit": given.limit})
+def _resume(given: ShowSession) -> RouteRequest:
+    return RouteRequest("GET", of("/api/sessions/{}/resume", given.session_id), {"limit": given.limit})
 
 
-def _create(given: CreateSession) -> ServiceRequest:
+def _create(given: CreateSession) -> RouteRequest:
     body = only_given(
         {
             "sessionId": given.session_id,
@@ -120,16 +120,16 @@ def _create(given: CreateSession) -> ServiceRequest:
             "parentSession": given.parent_session,
         }
     )
-    return ServiceRequest("POST", "/api/sessions", body=body, key=given.idempotency_key)
+    return RouteRequest("POST", "/api/sessions", body=body, key=given.idempotency_key)
 
 
-def _finalize(given: FinalizeSession) -> ServiceRequest:
+def _finalize(given: FinalizeSession) -> RouteRequest:
     body = only_given({"status": given.status, "outcome": given.outcome, "response": given.response})
     where = of("/api/sessions/{}/finalize", given.session_id)
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key)
 
 
-def _fork(given: ForkSession) -> ServiceRequest:
+def _fork(given: ForkSession) -> RouteRequest:
     body = only_given(
         {
             "at": given.at,
@@ -139,19 +139,17 @@ def _fork(given: ForkSession) -> ServiceRequest:
         }
     )
     where = of("/api/sessions/{}/fork", given.session_id)
-    return ServiceRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
+    return RouteRequest("POST", where, body=body, key=given.idempotency_key, slow=True)
 
 
-def _reset(given: ResetSession) -> ServiceRequest:
+def _reset(given: ResetSession) -> RouteRequest:
     where = of("/api/sessions/{}/reset", given.session_id)
-    return ServiceRequest(
-        "POST", where, body=only_given({"sessionId": given.new_session_id}), key=given.idempotency_key
-    )
+    return RouteRequest("POST", where, body=only_given({"sessionId": given.new_session_id}), key=given.idempotency_key)
 
 
-def _tag(given: TagSession) -> ServiceRequest:
+def _tag(given: TagSession) -> RouteRequest:
     where = of("/api/sessions/{}/tags", given.session_id)
-    return ServiceRequest("POST", where, body={"add": given.add, "remove": given.remove}, key=given.idempotency_key)
+    return RouteRequest("POST", where, body={"add": given.add, "remove": given.remove}, key=given.idempotency_key)
 
 
 def of(template: str, session_id: str, *names: str) -> str:
@@ -160,7 +158,7 @@ def of(template: str, session_id: str, *names: str) -> str:
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         "list_sessions",
         "List sessions",
         "Sessions, newest first, a page at a time. Filter by user, agent, tag, status, time, or words in their events.",
@@ -169,7 +167,7 @@ TOOLS = (
         SessionList,
         _list,
     ),
-    Tool(
+    McpTool(
         "show_session",
         "Show a session",
         "A session with its description, state, and the newest actions and responses of its log.",
@@ -178,7 +176,7 @@ TOOLS = (
         SessionView,
         _show,
     ),
-    Tool(
+    McpTool(
         "resume_session",
         "Resume a session",
         "All that is needed to go on with a session: the newest summary, the events after it, the state, open goals, "
@@ -188,7 +186,7 @@ TOOLS = (
         ResumeView,
         _resume,
     ),
-    Tool(
+    McpTool(
         "create_session",
         "Create a session",
         "Make a session and get its id, the handle that all other tools take. With an id that there is already, the "
@@ -198,7 +196,7 @@ TOOLS = (
         SessionMade,
         _create,
     ),
-    Tool(
+    McpTool(
         "finalize_session",
         "Finalize a session",
         "End a session with a status, an outcome and a last response. Its log stays readable.",
@@ -207,7 +205,7 @@ TOOLS = (
         SessionEndView,
         _finalize,
     ),
-    Tool(
+    McpTool(
         "fork_session",
         "Fork a session",
         "Make a new session with this one's log up to an event or a checkpoint. The session itself is not changed.",
@@ -216,7 +214,7 @@ TOOLS = (
         ForkView,
         _fork,
     ),
-    Tool(
+    McpTool(
         "reset_session",
         "Reset a session",
         "Put a new, empty session in this one's place on its session keys. The old one stays readable by its id.",
@@ -225,7 +223,7 @@ TOOLS = (
         SuccessorView,
         _reset,
     ),
-    Tool(
+    McpTool(
         "tag_session",
         "Tag a session",
         "Add and remove tags of a session.",

@@ -8,8 +8,8 @@ from holdfast.core import statuses
 from holdfast.core.errors import InvalidInput
 from holdfast.core.statuses import GoalPriority, GoalStatus
 from holdfast.gateway.mcp.arguments import ChangeOfSession, Create, OfSession
-from holdfast.gateway.mcp.service import ServiceRequest, only_given
-from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, Tool
+from holdfast.gateway.mcp.service import RouteRequest, only_given
+from holdfast.gateway.mcp.tool import ADDS, READS, REPLACES, McpTool
 from holdfast.gateway.mcp.tools.sessions import of
 from holdfast.gateway.wire.children import GoalView
 from holdfast.gateway.wire.sessions import StateView
@@ -53,20 +53,20 @@ class UpdateGoal(ChangeOfSession, kw_only=True):
     completed_at: Timestamp = None
 
 
-def _get(given: GetState) -> ServiceRequest:
-    return ServiceRequest("GET", of("/api/state/{}", given.session_id))
+def _get(given: GetState) -> RouteRequest:
+    return RouteRequest("GET", of("/api/state/{}", given.session_id))
 
 
-def _patch(given: PatchState) -> ServiceRequest:
+def _patch(given: PatchState) -> RouteRequest:
     for name in ("sessionId", "expectedVersion"):
         if name in given.patch:
             raise InvalidInput(f"{name} is an argument of its own, not part of the patch", member=name)
     body = given.patch | only_given({"expectedVersion": given.expected_version})
     where = of("/api/state/{}", given.session_id)
-    return ServiceRequest("PATCH", where, {"create": given.create}, body, given.idempotency_key)
+    return RouteRequest("PATCH", where, {"create": given.create}, body, given.idempotency_key)
 
 
-def _add_goal(given: AddGoal) -> ServiceRequest:
+def _add_goal(given: AddGoal) -> RouteRequest:
     body = only_given(
         {
             "description": given.description,
@@ -76,10 +76,10 @@ def _add_goal(given: AddGoal) -> ServiceRequest:
         }
     )
     where = of("/api/state/{}/goals", given.session_id)
-    return ServiceRequest("POST", where, {"create": given.create}, body, given.idempotency_key)
+    return RouteRequest("POST", where, {"create": given.create}, body, given.idempotency_key)
 
 
-def _update_goal(given: UpdateGoal) -> ServiceRequest:
+def _update_goal(given: UpdateGoal) -> RouteRequest:
     body = only_given(
         {
             "status": given.status,
@@ -89,11 +89,11 @@ def _update_goal(given: UpdateGoal) -> ServiceRequest:
         }
     )
     where = of("/api/state/{}/goals/{}", given.session_id, given.goal_id)
-    return ServiceRequest("PATCH", where, body=body, key=given.idempotency_key)
+    return RouteRequest("PATCH", where, body=body, key=given.idempotency_key)
 
 
 TOOLS = (
-    Tool(
+    McpTool(
         "get_state",
         "Get a session's state",
         "The working document of a session with its version, its goals and its sub-agents.",
@@ -102,7 +102,7 @@ TOOLS = (
         StateView,
         _get,
     ),
-    Tool(
+    McpTool(
         "patch_state",
         "Patch a session's state",
         "Merge a patch into the working document of a session. Give the version that you have read as "
@@ -112,8 +112,8 @@ TOOLS = (
         StateView,
         _patch,
     ),
-    Tool("add_goal", "Add a goal", "Add a goal to a session.", ADDS, AddGoal, GoalView, _add_goal),
-    Tool(
+    McpTool("add_goal", "Add a goal", "Add a goal to a session.", ADDS, AddGoal, GoalView, _add_goal),
+    McpTool(
         "update_goal",
         "Update a goal",
         "Change the status, description or priority of a goal.",
