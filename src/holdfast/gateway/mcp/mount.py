@@ -45,7 +45,7 @@ class McpMount:
         client = WaitingClient(receive)
         try:
             with client.watch():
-                await _serve(server, scope, _again(raw, receive), _answering(client, send))
+                await _serve(server, _trimmed(scope), _again(raw, receive), _answering(client, send))
         except ClientDisconnect:
             if not client.hung_up:
                 raise
@@ -92,6 +92,11 @@ def _unreadable(error: InvalidJson) -> JsonAnswer:
     """JSON-RPC's answer to what cannot be read."""
     said = {"code": PARSE_ERROR, "message": f"Parse error: {error.message}"}
     return JsonAnswer(strict_json.dump({"jsonrpc": "2.0", "id": None, "error": said}), 400)
+
+
+def _trimmed(scope: Scope) -> Scope:
+    """The request without the spaces after its headers' values, which are no part of them and which we are given."""
+    return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
 
 
 def _again(raw: bytes, receive: Receive) -> Receive:

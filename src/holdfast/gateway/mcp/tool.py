@@ -30,7 +30,6 @@ class ToolEffects:
 
 READS = ToolEffects(reads=True, repeatable=True)
 ADDS = ToolEffects()
-ADDS_ONCE = ToolEffects(repeatable=True)
 REPLACES = ToolEffects(replaces=True)
 REPLACES_ONCE = ToolEffects(replaces=True, repeatable=True)
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 from holdfast.core.errors import NotFound
 from holdfast.gateway.mcp.arguments import DEFAULT_ENTRIES, Cursor, Limit, RetryKey
 from holdfast.gateway.mcp.service import RouteRequest, only_given
-from holdfast.gateway.mcp.tool import READS, REPLACES, REPLACES_ONCE, McpTool
+from holdfast.gateway.mcp.tool import READS, REPLACES_ONCE, McpTool
 from holdfast.gateway.wire.memories import ForgottenMemory, MemoryHistory, MemoryList, MemoryView, NamespaceList
 from holdfast.gateway.wire.types import MAX_SEQ, Body, Name
 
@@ -113,7 +113,7 @@ TOOLS = (
         "Put a memory",
         "Keep a fact under a namespace and a key, for all sessions to come. Another value there is replaced; its "
         "versions stay.",
-        REPLACES,
+        REPLACES_ONCE,
         PutMemory,
         MemoryView,
         _put,
