@@ -1,4 +1,4 @@
-"""What a tool says that it does is what it does: every row of the store, and all that a reader finds, before and after."""
+"""What a tool says that it does is what it does: all rows of the store and all that readers find, before and after."""
 
 from typing import Any
 

@@ -35,7 +35,8 @@ from holdfast.gateway.layers import BodyLimit, BusyRoutes, LastAnswers, Problems
 from holdfast.gateway.live.sse import ServerSentEvents
 from holdfast.gateway.live.websocket import Live
 from holdfast.gateway.mcp import PATH as MCP
-from holdfast.gateway.mcp.mount import LARGEST_CALL, McpMount
+from holdfast.gateway.mcp.message import LARGEST_CALL
+from holdfast.gateway.mcp.mount import McpMount
 from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs
 from holdfast.gateway.operations.traffic import Traffic

@@ -14,18 +14,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.gateway.api.answers import JsonAnswer
 from holdfast.gateway.api.body import read_body
 from holdfast.gateway.mcp import PATH, with_sdk
 from holdfast.gateway.mcp.in_process import InProcessService
+from holdfast.gateway.mcp.message import NoMessage, error_answer, message_in
 from holdfast.http.hang_ups import WaitingClient
 
-LARGEST_CALL = 1024 * 1024
-"""The body of a request: the SDK reads it in one piece, and nobody is to wait for that."""
 SERVICE = "holdfast.mcp.service"
-PARSE_ERROR = -32700
 
 
 class McpMount:
@@ -36,9 +33,10 @@ class McpMount:
         self._importing: asyncio.Future[Any] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = await _checked(Request(scope, receive))
-        if isinstance(raw, InvalidJson):
-            await _unreadable(raw)(scope, receive, send)
+        try:
+            raw = await read_body(Request(scope, receive), _checked)
+        except (InvalidJson, NoMessage) as error:
+            await JsonAnswer(error_answer(error), 400)(scope, receive, send)
             return
         server = await self._ready()
         service = scope[SERVICE] = InProcessService(scope)
@@ -80,18 +78,10 @@ async def _serve(server: Any, scope: Scope, receive: Receive, send: Send) -> Non
         await manager.handle_request(scope, receive, send)
 
 
-async def _checked(request: Request) -> bytes | InvalidJson:
-    """The body, if it is JSON as we take it: the SDK is less strict, and would drop what is there twice."""
-    try:
-        return await read_body(request, strict_json.check)
-    except InvalidJson as error:
-        return error
-
-
-def _unreadable(error: InvalidJson) -> JsonAnswer:
-    """JSON-RPC's answer to what cannot be read."""
-    said = {"code": PARSE_ERROR, "message": f"Parse error: {error.message}"}
-    return JsonAnswer(strict_json.dump({"jsonrpc": "2.0", "id": None, "error": said}), 400)
+def _checked(raw: bytes) -> bytes:
+    """The body, if it is a message."""
+    message_in(raw)
+    return raw
 
 
 def _trimmed(scope: Scope) -> Scope:
@@ -108,7 +98,7 @@ def _again(raw: bytes, receive: Receive) -> Receive:
         if is_given:
             return await receive()
         is_given = True
-        return {"type": "http.request", "body": bytes(raw), "more_body": False}
+        return {"type": "http.request", "body": raw, "more_body": False}
 
     return given
 

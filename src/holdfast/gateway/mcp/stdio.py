@@ -21,9 +21,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from holdfast.core import HoldfastError, strict_json
-from holdfast.core.errors import InvalidJson
-from holdfast.gateway.mcp.mount import LARGEST_CALL
+from holdfast.core import HoldfastError
+from holdfast.gateway.mcp.message import LARGEST_CALL, NoMessage, error_answer, message_in
 
 PIECE = 64 * 1024
 FEW = 16
@@ -67,8 +66,8 @@ class StdioClient:
                     continue
                 try:
                     message = _message(line)
-                except (HoldfastError, ValidationError) as error:
-                    await self._writer.write(_refusal(error))
+                except HoldfastError as error:
+                    await self._writer.write(error_answer(error))
                     continue
                 self._note(message)
                 await into.send(SessionMessage(message))
@@ -207,16 +206,8 @@ def _settle(done: "asyncio.Future[None]", error: OSError | None) -> None:
 
 
 def _message(line: bytes) -> wire.JSONRPCMessage:
-    """The message that a line is; InvalidJson or ValidationError if it is none."""
-    if len(line) > LARGEST_CALL:
-        raise InvalidJson(f"a line of more than {LARGEST_CALL} bytes", reason="size")
-    return wire.jsonrpc_message_adapter.validate_python(strict_json.parse(line), by_name=False)
-
-
-def _refusal(error: HoldfastError | ValidationError) -> bytes:
-    """JSON-RPC's answer to a line that is no message, which nobody can tell the id of."""
-    if isinstance(error, HoldfastError):
-        said = {"code": wire.PARSE_ERROR, "message": f"Parse error: {error.message}"}
-    else:
-        said = {"code": wire.INVALID_REQUEST, "message": "Invalid request: a line is one JSON-RPC message"}
-    return strict_json.dump({"jsonrpc": "2.0", "id": None, "error": said})
+    """The message that a line is; InvalidJson or NoMessage if it is none."""
+    try:
+        return wire.jsonrpc_message_adapter.validate_python(message_in(line), by_name=False)
+    except ValidationError:
+        raise NoMessage("a line is one message of JSON-RPC 2.0") from None
