@@ -201,6 +201,16 @@ async def test_no_name_leads_to_another_route(app: FastAPI, name: str) -> None:
                 assert refusal["code"] == "invalid_input"
 
 
+def test_schemas_mean_the_same_in_every_dialect_of_json_schema() -> None:
+    """Clients with a validator of draft 7 take `items: false` beside `prefixItems` for: no items at all."""
+    for each in TOOLS:
+        for schema in (each.input_schema(), each.output_schema()):
+            assert schema["type"] == "object"
+            written = json.dumps(schema)
+            for word in ("prefixItems", '"items": false', "unevaluated", "dependentSchemas", "$dynamicRef"):
+                assert word not in written, (each.name, word)
+
+
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_resources_are_sessions_and_memories(app: FastAPI, revision: str) -> None:
     async with mcp_client(app, revision) as client:

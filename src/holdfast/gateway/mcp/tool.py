@@ -80,4 +80,19 @@ def _schema(shape: Any) -> dict[str, Any]:
     """A type as a JSON Schema that is an object at its root, as MCP has it, with the others in `$defs`."""
     _, found = msgspec.json.schema_components([shape], ref_template=LOCAL)
     root: dict[str, Any] = found.pop(shape.__name__)
-    return root | ({"$defs": found} if found else {})
+    whole: dict[str, Any] = _for_every_dialect(root | ({"$defs": found} if found else {}))
+    return whole
+
+
+def _for_every_dialect(schema: Any) -> Any:
+    """The schema in words that mean the same in every dialect: many clients read drafts before 2020-12, in which a
+    tuple's `items: false` would mean that there are none."""
+    if isinstance(schema, list):
+        return [_for_every_dialect(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    written = {name: _for_every_dialect(value) for name, value in schema.items()}
+    if "prefixItems" in written:
+        kinds = written.pop("prefixItems")
+        written["items"] = kinds[0] if all(kind == kinds[0] for kind in kinds) else {"anyOf": kinds}
+    return written
