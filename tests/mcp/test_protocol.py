@@ -16,7 +16,7 @@ from tests.support.shared_stores import SharedStores
 
 from holdfast.gateway.app import create_app
 from holdfast.gateway.mcp.message import LARGEST_CALL
-from holdfast.gateway.mcp.service import MOST_BYTES
+from holdfast.gateway.mcp.service import MOST_BYTES, MOST_VALUES
 from holdfast.gateway.mcp.tools import TOOLS
 from holdfast.store import NewEvent, Store, StoreTuning
 from mcp import Client
@@ -291,6 +291,17 @@ async def test_what_is_larger_than_an_answer_may_be_is_refused_with_the_way_arou
         assert (whole["code"], whole["limit"]) == ("answer_too_large", MOST_BYTES)
         (event,) = (await done(client, "read_events", sessionId="s1"))["events"]
         assert (event["details"], event["detailsBytes"]) == (None, MOST_BYTES + 12)
+
+
+async def test_what_has_more_values_than_can_be_shown_at_once_is_refused_both_ways(
+    http: httpx2.AsyncClient, app: FastAPI, store: Store
+) -> None:
+    many: list[Any] = [{}] * (MOST_VALUES + 1)
+    answer = await http.post("/mcp", json=tool("append_action", sessionId="s1", type="a", create=True, details=many))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32600)
+    await store.append("s1", [_event({"many": many})])
+    async with mcp_client(app) as client:
+        assert (await refused(client, "read_event", sessionId="s1", seq=1))["limit"] == MOST_VALUES
 
 
 async def test_checkpoints_are_paged(app: FastAPI, store: Store) -> None:

@@ -20,7 +20,7 @@ Handle = Annotated[
 Limit = Annotated[int, Meta(ge=1, le=MOST_ENTRIES, description="how many at most; a page of large ones has fewer")]
 Cursor = Annotated[str | None, Meta(description="the cursor of the page before, to go on after it")]
 RetryKey = Annotated[
-    Annotated[str, Meta(min_length=1, max_length=512, pattern=r"^[\x21-\x7e]+$")] | None,
+    Annotated[str, Meta(min_length=1, max_length=512, pattern=r"^[\x21-\x7e]+$(?![\s\S])")] | None,
     Meta(
         description="idempotency key: a name for this one change. Sent again with it, the call changes nothing more "
         "and gives the first result; so retry with the same key",

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError, strict_json
 from holdfast.core.errors import InvalidJson
+from holdfast.gateway.mcp.service import MOST_VALUES, count_of
 
 LARGEST_CALL = 1024 * 1024
 """The bytes of a message: the SDK reads it in one piece, and nobody is to wait for that."""
@@ -26,6 +27,8 @@ def message_in(raw: bytes) -> Any:
     """The JSON value of a message's bytes; InvalidJson or NoMessage if they are none."""
     if len(raw) > LARGEST_CALL:
         raise InvalidJson(f"more than {LARGEST_CALL} bytes", reason="size")
+    if count_of(raw) > MOST_VALUES:
+        raise NoMessage(f"a message has {MOST_VALUES} arrays and objects at most; REST takes more")
     found = strict_json.parse(raw)
     if not isinstance(found, dict):
         raise NoMessage("a message is one object: send several one by one")

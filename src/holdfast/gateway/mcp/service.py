@@ -15,6 +15,8 @@ from holdfast.core.ids import check_name
 
 MOST_BYTES = 2 * 1024 * 1024
 """Of an answer: whoever reads it by a model has no use for more, and the gateway encodes it in one piece."""
+MOST_VALUES = 50_000
+"""Arrays and objects of an answer or a call, for the same reason: each takes as long as many bytes do."""
 STEP = re.compile(r"[^/\x00-\x1f\x7f]+\Z")
 
 
@@ -83,6 +85,11 @@ def path(template: str, *steps: str) -> str:
         if step in {".", ".."} or not STEP.match(step):
             raise InvalidInput(f"{step!r:.80} cannot be part of a path", hint="such names are written over REST alone")
     return template.format(*steps)
+
+
+def count_of(raw: bytes) -> int:
+    """How many arrays and objects JSON bytes have at most."""
+    return raw.count(b"{") + raw.count(b"[")
 
 
 def too_large(most: int) -> AnswerTooLarge:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast.gateway.api.body import shaped
-from holdfast.gateway.mcp.service import AnswerTooLarge, RouteRequest, SessionService
+from holdfast.gateway.mcp.service import MOST_BYTES, MOST_VALUES, AnswerTooLarge, RouteRequest, SessionService, count_of
 
 LOCAL = "#/$defs/{name}"
 
@@ -67,7 +67,10 @@ async def ask_for_page(service: SessionService, request: RouteRequest) -> bytes:
     """The answer; of a page that is too large, its first half, and so on down to one entry."""
     while True:
         try:
-            return await service.ask(request)
+            found = await service.ask(request)
+            if (number := count_of(found)) > MOST_VALUES and request.most_bytes <= MOST_BYTES:
+                raise AnswerTooLarge(f"the answer has {number} arrays and objects", limit=MOST_VALUES)
+            return found
         except AnswerTooLarge:
             limit = request.query.get("limit")
             if limit is None or limit == 1:
