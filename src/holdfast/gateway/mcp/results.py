@@ -34,9 +34,9 @@ def refusal_of(error: HoldfastError) -> wire.CallToolResult:
     )
 
 
-def failure_of(error: HoldfastError) -> MCPError:
-    """The same for what is no tool: an error of JSON-RPC whose data is the problem object."""
-    found = problem(error)
+def failure_of(error: HoldfastError, **named: str) -> MCPError:
+    """The same for what is no tool: an error of JSON-RPC whose data is the problem object, and what was asked for."""
+    found = {**problem(error), **named}
     status = found.get("status", error.status)
     foreseen = isinstance(status, int) and status < 500
     return MCPError(

@@ -123,7 +123,8 @@ class _Handlers:
 
     async def _read_resource(self, ctx: Context, params: wire.ReadResourceRequestParams) -> wire.ReadResourceResult:
         uri = str(params.uri)
-        raw = await _foreseen("resources/read", resources.read_resource(self._service_of(ctx), uri))
+        asked = resources.read_resource(self._service_of(ctx), uri)
+        raw = await _foreseen("resources/read", asked, uri=uri)
         return wire.ReadResourceResult(
             contents=[wire.TextResourceContents(uri=uri, mime_type=JSON, text=raw.decode().rstrip("\n"))]
         )
@@ -180,12 +181,12 @@ def _one_page(params: wire.PaginatedRequestParams | None) -> None:
         raise failure_of(InvalidInput("this list has one page, and no cursor"))
 
 
-async def _foreseen(what: str, asked: Awaitable[Found]) -> Found:
+async def _foreseen(what: str, asked: Awaitable[Found], **named: str) -> Found:
     """What was asked for; every refusal as an error of the protocol."""
     try:
         return await asked
     except HoldfastError as error:
-        raise failure_of(error) from None
+        raise failure_of(error, **named) from None
     except Exception:
         raise _defect(what) from None
 
