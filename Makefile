@@ -11,7 +11,7 @@ NODE := .venv-dashboard
 # Where this is set, each of the hundreds of processes that the tests and the proofs start compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prove peers dashboard test test-long e2e check bench chaos serve clean
+.PHONY: help setup prove peers dashboard test test-long e2e check bench chaos dist serve clean
 
 help:            ## what there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 
 chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "kinds", "clauses")
 	@$(BIN)/python -m tests.chaos $(ARGS)
+
+dist: $(STAMP)/run     ## what is released: the sdist and the wheel, the same bytes each time
+	@$(BIN)/python -m hatchling build -d dist
 
 serve: $(STAMP)/run   ## a gateway on port 9000
 	@$(BIN)/holdfast serve $(ARGS)

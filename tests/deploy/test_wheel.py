@@ -2,13 +2,16 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.snippets import Snippet, run_as_printed, snippets
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,20 +19,50 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of a clean venv with the built wheel and what it asks for, at the versions that we test with."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT], check=True)
-    (wheel,) = folder.glob("holdfast-*.whl")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, as it is released."""
+    return built(tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+def built(folder: Path, kind: str, source: Path = ROOT) -> Path:
+    """The wheel or the sdist of a source tree."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", kind, "--directory", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (file,) = folder.glob("holdfast-*.whl" if kind == "wheel" else "holdfast-*.tar.gz")
+    return file
+
+
+def installed(wheel: Path, folder: Path, python: Path) -> Path:
+    """The commands of a clean venv with the wheel and what it asks for, at the versions that we test with."""
     pins = re.findall(r"^[a-z0-9._-]+==\S+", (ROOT / "requirements" / "run.txt").read_text(), re.M)
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(pins))
     venv = folder / "venv"
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    installer = [str(venv / "bin" / "python"), *pip[1:]]
-    subprocess.run([*installer, "install", "--constraint", constraints, wheel], check=True)
+    subprocess.run([python, "-m", "venv", venv], check=True)
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--constraint", constraints, wheel], check=True)
     return venv / "bin"
+
+
+def newer_python() -> Path | None:
+    """The newest Python that we promise to run on and that this machine has beside the one that runs the tests."""
+    candidate: Path
+    for minor in range(14, sys.version_info.minor, -1):
+        managed = Path("~/.pyenv/versions").expanduser().glob(f"3.{minor}.*/bin/python3")
+        on_path = shutil.which(f"python3.{minor}")
+        for candidate in (*([Path(on_path)] if on_path else ()), *sorted(managed, reverse=True)):
+            if subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+                return candidate
+    return None
+
+
+@pytest.fixture(scope="module", params=["this Python", "a newer Python"])
+def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The commands of the wheel."""
+    python = Path(sys.executable) if request.param == "this Python" else newer_python()
+    if python is None:
+        pytest.skip("NOT RUN: this machine has no newer Python")
+    return installed(wheel, tmp_path_factory.mktemp("clean"), python)
 
 
 @pytest.fixture
@@ -86,3 +119,30 @@ def test_what_is_optional_says_how_to_install_it(bin_folder: Path, tmp_path: Pat
     assert ended.returncode == 2
     assert "hint: pip install 'holdfast[postgres]'" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "snippet", [each for each in snippets() if each.name.startswith("README")], ids=lambda s: s.name
+)
+def test_the_tour_works_from_the_wheel(bin_folder: Path, tmp_path: Path, snippet: Snippet) -> None:
+    run_as_printed(snippet, tmp_path, bin_folder)
+
+
+def test_the_manual_and_the_bill_of_materials_are_in_the_wheel(bin_folder: Path) -> None:
+    manual = bin_folder.parent / "share" / "man" / "man1" / "holdfast.1"
+    assert manual.read_text() == (ROOT / "docs" / "holdfast.1").read_text()
+    (bill,) = bin_folder.parent.glob("lib/python3.*/site-packages/holdfast-*.dist-info/sboms/sbom.cdx.json")
+    named = {part["name"] for part in json.loads(bill.read_text())["components"]}
+    frozen = subprocess.run([bin_folder / "python", "-m", "pip", "freeze"], capture_output=True, text=True, check=True)
+    there = {line.partition("==")[0].lower().replace("_", "-") for line in frozen.stdout.splitlines()}
+    assert there - named <= {each for each in there if each.startswith("holdfast")}
+
+
+def test_a_release_is_built_the_same_twice(wheel: Path, tmp_path: Path) -> None:
+    sdist = built(tmp_path, "sdist")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = (each for each in tmp_path.iterdir() if each.is_dir())
+    elsewhere = tmp_path / "again"
+    assert built(elsewhere, "wheel", source).read_bytes() == wheel.read_bytes()
+    assert built(elsewhere, "sdist").read_bytes() == sdist.read_bytes()

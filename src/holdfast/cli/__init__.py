@@ -14,6 +14,7 @@ VERBS = {
     "guard": "Keep what coding agents write to their folders, as it comes.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",
     "doctor": "Examine a store: what is wrong with it, and what mends that.",
+    "onboard": "Put the proof into a template repository's own CI.",
     "token": "Say who may ask a gateway: create, list, revoke tokens.",
     "sim": "Serve the model simulator.",
     "completion": "Print the line that gives your shell completion.",

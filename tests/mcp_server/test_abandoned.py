@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
-from tests.mcp.clients import SESSION
+from tests.mcp_server.clients import SESSION
 from tests.support.eventually import PATIENCE
 
 from holdfast.gateway.mcp.mount import McpMount

@@ -4,11 +4,11 @@ from typing import Any
 
 import apsw
 from fastapi import FastAPI
-from tests.mcp.clients import CALLS, KEYS, done, furnish, mcp_client, web
+from mcp import Client
+from tests.mcp_server.clients import CALLS, KEYS, done, furnish, mcp_client, web
 
 from holdfast.gateway.app import create_app
 from holdfast.store import open_store
-from mcp import Client
 
 Rows = dict[str, set[tuple[Any, ...]]]
 Facts = set[tuple[str, ...]]
@@ -19,10 +19,13 @@ INDEX = ("event_text", "event_days", "search_progress")
 
 def rows_of(url: str) -> Rows:
     """Every row of every table but those of the index of words."""
-    with apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READONLY) as connection:
+    connection = apsw.Connection(url.removeprefix("sqlite:///"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         kept = [name for name in names if not name.startswith(INDEX)]
         return {name: set(connection.execute(f'SELECT * FROM "{name}"')) for name in kept}
+    finally:
+        connection.close()
 
 
 async def facts_of(app: FastAPI, client: Client) -> Facts:

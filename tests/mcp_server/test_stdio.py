@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client, StdioServerParameters
 from tests.gateway.process import running
-from tests.mcp.clients import CALLS, REVISIONS, SESSION, done, furnish, refused
+from tests.mcp_server.clients import CALLS, REVISIONS, SESSION, done, furnish, refused
 from tests.support.processes import PATIENCE, ended, first_line, python
 
 from holdfast.gateway.mcp.message import LARGEST_CALL
 from holdfast.store import open_store
-from mcp import Client, StdioServerParameters
 
 HELLO = {
     "jsonrpc": "2.0",

@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
+from mcp import Client
 from mcp_types import EmbeddedResource, TextContent, TextResourceContents
 from tests.gateway.calling import checked
-from tests.mcp.clients import REVISIONS, SESSION, done, furnish, mcp_client, refused, web
+from tests.mcp_server.clients import REVISIONS, SESSION, done, furnish, mcp_client, refused, web
 from tests.support.shared_stores import SharedStores
 
 from holdfast.gateway.app import create_app
@@ -19,7 +20,6 @@ from holdfast.gateway.mcp.message import LARGEST_CALL
 from holdfast.gateway.mcp.service import MOST_BYTES, MOST_VALUES
 from holdfast.gateway.mcp.tools import TOOLS
 from holdfast.store import NewEvent, Store, StoreTuning
-from mcp import Client
 
 MODERN = "2026-07-28"
 HEADERS = {"Accept": "application/json, text/event-stream"}

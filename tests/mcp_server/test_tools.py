@@ -1,9 +1,11 @@
 """Every tool, called for real on both engines and in both revisions; and what each of them gives back."""
 
+from typing import Any
+
 import pytest
 from fastapi import FastAPI
 from mcp_types import TextContent
-from tests.mcp.clients import CALLS, RESET, RESTORED, REVISIONS, SESSION, done, furnish, mcp_client, refused
+from tests.mcp_server.clients import CALLS, RESET, RESTORED, REVISIONS, SESSION, done, furnish, mcp_client, refused
 
 from holdfast.core import strict_json
 from holdfast.gateway.app import create_app
@@ -106,7 +108,7 @@ async def test_a_stale_writer_is_told_what_there_is_now(app: FastAPI, revision: 
 
 
 async def test_a_misspelt_handle_makes_no_session_unless_that_is_asked_for(app: FastAPI, revision: str) -> None:
-    writes = {
+    writes: dict[str, dict[str, Any]] = {
         "append_action": {"type": "a"},
         "append_response": {"details": {}},
         "patch_state": {"patch": {}},

@@ -2,7 +2,7 @@
 
 import pytest
 from fastapi import FastAPI
-from tests.mcp.clients import CALLS, HOST, REVISIONS, SESSION, done, furnish, mcp_client, refused, web
+from tests.mcp_server.clients import CALLS, HOST, REVISIONS, SESSION, done, furnish, mcp_client, refused, web
 
 from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.app import create_app

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 from fastapi import FastAPI
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from holdfast.gateway.mcp.results import PROBLEM
-from mcp import Client
 
 REVISIONS = {"2026-07-28": "2026-07-28", "2025-11-25": "legacy"}
 """The revisions that are tested, and how the SDK's client is told to speak them."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.gateway.process import running
-from tests.mcp.test_stdio import HELLO, call
+from tests.mcp_server.test_stdio import HELLO, call
 from tests.support.eventually import PATIENCE, eventually
 
 from holdfast.cli.held_gateway import HeldGateway
