@@ -126,6 +126,14 @@ def test_options_and_environment_name_the_session(environ: dict[str, str]) -> No
     ]
 
 
+def test_a_spool_that_is_named_from_where_the_program_is_is_the_couriers_too(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    said = {"session_id": "s1", "hook_event_name": "Stop"}
+    assert hook(said, environ=environ | {"HOLDFAST_SPOOL": "near"}, folder=tmp_path).returncode == 0
+    os.kill(courier(tmp_path / "near" / inbox.INBOX), signal.SIGKILL)
+
+
 def test_recording_imports_nothing_that_takes_long(environ: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIGHT], input=b'{"type": "a"}', env=environ, capture_output=True, check=True, timeout=60
