@@ -39,7 +39,7 @@ def no_courier_is_left(environ: dict[str, str]) -> Iterator[None]:
     """Couriers wait for their gateway for long: one that a test has started ends with it."""
     yield
     folder = inbox.folder_of(environ)
-    if folder.is_dir() and not inbox.is_empty(folder):
+    if folder.is_dir() and inbox.has_courier(folder):
         os.kill(courier(folder), signal.SIGKILL)
 
 
@@ -96,6 +96,34 @@ def test_an_inbox_that_cannot_be_written_is_said_and_stops_nobody(tmp_path: Path
     (tmp_path / "state").write_text("a file, where a folder should be")
     ended = hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=environ)
     assert (ended.returncode, ended.stdout) == (0, b"") and b"not recorded" in ended.stderr
+
+
+@pytest.mark.parametrize("streams", ["ulimit -f 0;", "exec <&-;", "exec >&- 2>&-;", "exec <&- >&- 2>&-;"])
+def test_neither_a_full_disk_nor_closed_streams_stop_anybody(environ: dict[str, str], streams: str) -> None:
+    said = b'{"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/work"}'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'{streams} exec "{sys.executable}" -m holdfast hook'],
+        input=said,
+        env=environ,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    folder = inbox.folder_of(environ)
+    if "ulimit" in streams:
+        assert b"not recorded: OSError" in ended.stderr
+    elif "<" in streams:
+        assert "not recorded: OSError" in (folder / "hook.log").read_text()
+    else:
+        assert len(waiting(environ)) == 1
+
+
+def test_an_address_that_is_none_keeps_what_was_said(environ: dict[str, str]) -> None:
+    environ |= {"SESSION_SERVICE_URL": "http://[nowhere"}
+    assert hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=environ).returncode == 0
+    assert len(waiting(environ)) == 1
+    wait_until(lambda: "not a service's address" in _journal(environ))
 
 
 def test_an_unknown_option_records_nothing_and_blocks_nobody(environ: dict[str, str]) -> None:
