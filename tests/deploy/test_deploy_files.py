@@ -28,7 +28,7 @@ def settings() -> set[str]:
 
 def test_every_setting_in_deploy_is_one_of_serves() -> None:
     for name in ("Dockerfile", "compose.yml"):
-        used = set(re.findall(r"HOLDFAST_[A-Z_]+", (ROOT / "deploy" / name).read_text()))
+        used = set(re.findall(r"HOLDFAST_[A-Z0-9_]+", (ROOT / "deploy" / name).read_text()))
         assert used - settings() <= COMPOSE_ONLY, name
     assert "--token-file" in {flag for option in serve.params for flag in option.opts}
 

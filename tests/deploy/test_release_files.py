@@ -36,7 +36,7 @@ def test_the_newest_section_of_the_changes_is_of_this_version() -> None:
 
 
 def test_another_version_is_not_released() -> None:
-    asked = [ROOT / "scripts" / "release-files", "0.0.9"]
+    asked = [str(ROOT / "scripts" / "release-files"), "0.0.9"]
     ended = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert f"the package says {__version__}, not 0.0.9" in ended.stderr

@@ -46,12 +46,13 @@ def installed(wheel: Path, folder: Path, python: Path) -> Path:
 
 def newer_python() -> Path | None:
     """The newest Python that we promise to run on and that this machine has beside the one that runs the tests."""
+    candidate: Path
     for minor in range(14, sys.version_info.minor, -1):
         managed = Path("~/.pyenv/versions").expanduser().glob(f"3.{minor}.*/bin/python3")
-        for candidate in [shutil.which(f"python3.{minor}"), *sorted(managed, reverse=True)]:
-            answer = candidate and subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False)
-            if answer and answer.returncode == 0:
-                return Path(candidate)
+        on_path = shutil.which(f"python3.{minor}")
+        for candidate in (*([Path(on_path)] if on_path else ()), *sorted(managed, reverse=True)):
+            if subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+                return candidate
     return None
 
 

@@ -147,11 +147,38 @@ def test_a_value_is_masked_wherever_it_turns_up_and_a_short_word_is_not_a_secret
 
 
 def test_an_image_in_the_environment_is_never_ignored(tmp_path: Path) -> None:
-    for target in ((), ("--target", "broken:none"), ("--url", "http://127.0.0.1:1")):
-        proved = prove(*target, artifacts=tmp_path / "none", environment={"TEMPLATE_IMAGE": "acme/agent:1"})
-        assert proved.exit_code == 2
-        assert "TEMPLATE_IMAGE names the image acme/agent:1" in proved.stderr
-        assert not (tmp_path / "none").exists()
+    without_engine = {"TEMPLATE_IMAGE": "acme/agent:1", "PATH": str(tmp_path)}
+    proved = prove(artifacts=tmp_path / "none", environment=without_engine)
+    assert (proved.exit_code, "there is no container engine" in proved.stderr) == (2, True)
+    for target in (("--target", "broken:none"), ("--url", "http://127.0.0.1:1")):
+        proved = prove(*target, artifacts=tmp_path / "none", environment=without_engine)
+        assert (proved.exit_code, "TEMPLATE_IMAGE in the environment is an --image" in proved.stderr) == (2, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--port", "8000"), "--port cannot be used with --image"),
+        (("--env", "MODEL"), "'MODEL' is not NAME=VALUE"),
+        (("--env", "A B=1"), "--env 'A B' is not NAME=VALUE on one line"),
+        (("--env", "A=1\n2"), "--env 'A' is not NAME=VALUE on one line"),
+        (("--keep-running",), "--keep-running is not for --image"),
+    ],
+)
+def test_options_that_an_image_has_no_use_for_are_refused(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    proved = prove("--image", "acme/agent:1", *options, artifacts=tmp_path / "none")
+    assert proved.exit_code == 2
+    assert said in proved.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_names_of_images_that_would_be_options_are_refused(tmp_path: Path) -> None:
+    for name in ("--privileged", "two words"):
+        proved = prove(f"--image={name}", artifacts=tmp_path / "none")
+        assert (proved.exit_code, "is not the name of an image" in proved.stderr) == (2, True)
+    proved = prove("--env", "A=1", artifacts=tmp_path / "none")
+    assert (proved.exit_code, "--env is for --image" in proved.stderr) == (2, True)
 
 
 def test_a_target_that_never_starts_is_a_fault_for_all(tmp_path: Path) -> None:

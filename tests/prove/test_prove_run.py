@@ -281,7 +281,7 @@ def test_a_target_that_answers_with_messages_has_no_tasks() -> None:
 
 def test_what_was_put_into_a_workspace_is_taken_out_again(tmp_path: Path) -> None:
     (tmp_path / "skills").mkdir()
-    workspace = Workspace(tmp_path)
+    workspace = Workspace(lambda: tmp_path)
     workspace.seed("skills/one/SKILL.md", "one")
     workspace.seed("two/deep/file.txt", "a line\nanother\na line\n")
     assert workspace.count("two/deep/file.txt", "a line")[1] == 2

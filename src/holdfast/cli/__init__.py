@@ -14,6 +14,7 @@ VERBS = {
     "hook": "Record what a program says on stdin, at once: for Claude Code's hooks and any other.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",
     "doctor": "Examine a store: what is wrong with it, and what mends that.",
+    "onboard": "Put the proof into a template repository's own CI.",
     "token": "Say who may ask a gateway: create, list, revoke tokens.",
     "sim": "Serve the model simulator.",
     "completion": "Print the line that gives your shell completion.",

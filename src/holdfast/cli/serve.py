@@ -51,10 +51,16 @@ RARELY = 10_000
     show_default="./holdfast-data",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="HOLDFAST_DATA",
-    help="Folder for the store, the lock and the agent's workspace.",
+    help="Folder for the store, the lock and the log.",
 )
 @click.option(
     "--store", metavar="URL", envvar="HOLDFAST_STORE", help="Store to use.  [default: holdfast.db in the data folder]"
+)
+@click.option(
+    "--workspace",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="HOLDFAST_WORKSPACE",
+    help="Where the agent's tools work.  [default: workspace in the data folder]",
 )
 @click.option(
     "--legacy",
@@ -266,6 +272,7 @@ def _options(given: dict[str, Any]) -> "Options":
         agent_tools=given["agent_tools"],
         compact_at=given["compact_at"],
         agent_storage=given["agent_storage"],
+        agent_folder=given["workspace"],
         legacy=given["legacy"],
         drain_seconds=given["drain"],
         prices=given["prices"],

@@ -83,6 +83,8 @@ class Options:
     agent_tools: tuple[str, ...] = ()
     compact_at: int | None = None
     agent_storage: str = STORE
+    agent_folder: Path | None = None
+    """Where the agent's tools work, if not in the data folder."""
     legacy: Path | None = None
     """Where sessions in our older layout may be, if not in the data folder."""
     drain_seconds: float = 0
@@ -108,7 +110,7 @@ class Options:
     @property
     def workspace(self) -> Path:
         """Where the agent's tools work."""
-        return self.data / "workspace"
+        return self.agent_folder or self.data / "workspace"
 
     @property
     def log_folder(self) -> Path:

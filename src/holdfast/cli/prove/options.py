@@ -1,6 +1,6 @@
 """The options that `holdfast prove` and `holdfast prove explore` have in common: each is declared here once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,14 @@ def together(*options: Decorator) -> Decorator:
     return add
 
 
+def variables(given: Sequence[str]) -> dict[str, str]:
+    """What is given as NAME=VALUE, by name."""
+    for each in given:
+        if "=" not in each:
+            raise click.BadParameter(f"{each!r} is not NAME=VALUE", param_hint="'--env'")
+    return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
 target_options = together(
     click.option("--url", metavar="URL", help="A runtime that already runs; it is not killed."),
     click.option(
@@ -50,6 +58,20 @@ target_options = together(
         metavar="NAME",
         shell_complete=complete_targets,
         help="A target by name: bundled (the default), bundled-file (its conversations in files) or broken:KIND.",
+    ),
+    click.option(
+        "--image",
+        metavar="IMAGE",
+        help="A container image: it is started on a network without a way out, with a model simulator.  "
+        "[default: TEMPLATE_IMAGE]",
+    ),
+    click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        callback=lambda _, __, given: variables(given),
+        metavar="NAME=VALUE",
+        help="Set this in the container of an --image; may be given again.",
     ),
     click.option(
         "--port",

@@ -14,7 +14,7 @@ from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.runtime.runs import repeat
 from holdfast.prove.runtime.runs.single_run import hide_in_logs, plan_of, run_once
 from holdfast.prove.runtime.selection import Selection
-from holdfast.prove.targets import Target
+from holdfast.prove.targets import Target, Tell
 from holdfast.prove.view import terminal
 from holdfast.prove.view.live import View
 from holdfast.prove.view.result import print_line, tell
@@ -31,7 +31,7 @@ def prove(options: RuntimeOptions) -> int:
     seed = options.draw_seed()
     if options.repeat > 1:
         return _tell(options, _run_often(options, selected, evidence, seed), evidence.folder)
-    target = options.target_in(evidence.folder)
+    target = options.target_in(evidence.folder, _teller(options))
     try:
         summary = _run(options, selected, target, evidence, seed)
         code = _tell(options, summary, evidence.folder)
@@ -41,6 +41,15 @@ def prove(options: RuntimeOptions) -> int:
         target.abandon()
         hide_in_logs(target, options)
     return code
+
+
+def _teller(options: RuntimeOptions) -> Tell:
+    def tell(line: str) -> None:
+        if not options.quiet:
+            sys.stderr.write(f"{escaped(options.hide(redact(line)))}\n")
+            sys.stderr.flush()
+
+    return tell
 
 
 def _keep(target: Target) -> None:
@@ -87,7 +96,7 @@ def _run_often(options: RuntimeOptions, selected: Selection, evidence: Evidence,
     summaries: list[dict[str, Any]] = []
     for seed in range(first_seed, first_seed + options.repeat):
         inner = evidence.within(f"run-{len(summaries) + 1}")
-        target = options.target_in(inner.folder)
+        target = options.target_in(inner.folder, _teller(options))
         try:
             summary = _run(options, selected, target, inner, seed)
         finally:

@@ -15,7 +15,9 @@ from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.runtime.selection import ALL, Selection, select
 from holdfast.prove.runtime.stage import LONG_TURNS, patience_of
-from holdfast.prove.targets import Choice, Target, check, choose
+from holdfast.prove.targets import Choice, Target, Tell, check, choose
+from holdfast.prove.targets.containers.engine import find_engine
+from holdfast.prove.targets.containers.environment import image_environment, new_token
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials, credentials
 from holdfast.prove.wire.envelopes import WireVersion
 
@@ -33,6 +35,8 @@ class ProveArguments(TypedDict, total=False):
     target: str | Target
     url: str
     command: str
+    image: str
+    environment: Mapping[str, str]
     port: int
     store: str
     workspace: Path | str
@@ -77,6 +81,9 @@ class RuntimeOptions(ProverOptions):
         named, headers = given.get("target"), given.get("headers") or {}
         is_name = isinstance(named, str)
         workspace, junit, wire = given.get("workspace"), given.get("junit"), given.get("wire")
+        image = given.get("image") or os.environ.get(IMAGE) or None
+        token = given.get("token") or os.environ.get(TOKEN) or (new_token() if image else None)
+        environment = dict(given.get("environment") or {})
         return cls(
             only=tuple(only),
             choice=Choice(
@@ -89,14 +96,15 @@ class RuntimeOptions(ProverOptions):
                 restart_command=given.get("restart_command"),
                 probe_command=given.get("probe_command"),
                 next_command=given.get("next_command"),
-                image=os.environ.get(IMAGE) or None,
+                image=image,
+                environment=image_environment(token, environment) if image and token else environment,
             ),
             target=None if is_name else named,
             proofs=tuple(each if isinstance(each, Proof) else Path(each) for each in given.get("proofs") or ()),
             profiles=_names(given.get("profile")),
             skip=_names(given.get("skip")),
             credentials=credentials(
-                given.get("token") or os.environ.get(TOKEN) or None,
+                token,
                 [*(given.get("header") or ()), *(f"{name}: {value}" for name, value in headers.items())],
             ),
             wire=WireVersion(wire) if wire else None,
@@ -110,19 +118,24 @@ class RuntimeOptions(ProverOptions):
     @property
     def foreign(self) -> bool:
         """Whether the target is somebody's own: of such a one only continuity is expected unless more is asked for."""
-        return self.target is not None or self.choice.url is not None or self.choice.command is not None
+        choice = self.choice
+        return self.target is not None or any(way is not None for way in (choice.url, choice.command, choice.image))
 
     def selected(self) -> Selection:
         """The proofs that are asked for and what they need; InvalidInput if one is not known.
 
-        Proofs of your own are tried whatever their profile: whoever gives them wants them.
+        Proofs of your own are tried whatever their profile: whoever gives them wants them. So are, of an image, the
+        four that gate a release.
         """
         if self.only and self.profiles:
             raise InvalidInput("--only and --profile exclude each other", hint="--only names proofs one by one")
         ours = catalogue()
         proofs = with_own(ours, self.proofs)
         profiles = self.profiles or (("continuity",) if self.foreign else (ALL,))
-        return select(proofs, self.only, profiles=profiles, skip=self.skip, always=proofs.keys() - ours.keys())
+        always = proofs.keys() - ours.keys()
+        if self.choice.image is not None:
+            always |= {name for name, proof in proofs.items() if proof.gate}
+        return select(proofs, self.only, profiles=profiles, skip=self.skip, always=always)
 
     def hide(self, value: Any) -> Any:
         """The value, however nested, without the credentials."""
@@ -130,9 +143,13 @@ class RuntimeOptions(ProverOptions):
 
     def check(self) -> None:
         """InvalidInput if options contradict each other or name what is not there."""
-        if self.target is not None and self.choice != Choice(image=self.choice.image):
+        if self.target is not None and self.choice != Choice():
             raise InvalidInput("a target that is an object takes no options of other targets", hint="leave them out")
         check(self.choice)
+        if self.choice.image is not None:
+            if self.keep_running:
+                raise InvalidInput("--keep-running is not for --image", hint="its network has no way in; see its log")
+            find_engine()
         if self.as_json and self.as_ndjson:
             raise InvalidInput("--json and --ndjson exclude each other", hint="--ndjson ends with the summary")
         if self.keep_running and self.repeat > 1:
@@ -148,9 +165,9 @@ class RuntimeOptions(ProverOptions):
                     f"there can be no folder {self.junit.parent}: {error.strerror}", hint="see --junit"
                 ) from None
 
-    def target_in(self, folder: Path) -> Target:
-        """The target, whose data and logs go into the folder."""
-        return self.target or choose(self.choice, folder, self.timeout, self.credentials)
+    def target_in(self, folder: Path, tell: Tell = lambda _: None) -> Target:
+        """The target, whose data and logs go into the folder; what takes a while before it starts is told."""
+        return self.target or choose(self.choice, folder, self.timeout, self.credentials, tell)
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:

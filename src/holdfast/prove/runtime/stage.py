@@ -78,7 +78,7 @@ class Stage:
         self.bounds = bounds
         self.history = History()
         self._proof = proof
-        self._workspace = Workspace(target.workspace)
+        self._workspace = Workspace(lambda: target.workspace)
         self._wire = wire
         self._evidence = evidence
         self._new_hex = new_hex

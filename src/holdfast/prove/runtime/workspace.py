@@ -1,15 +1,23 @@
 """The target's workspace as the proof sees it: a folder, or nothing at all."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 
 class Workspace:
-    """Looks at files and puts some there, which it can take out again."""
+    """Looks at files and puts some there, which it can take out again.
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    Of some targets the folder is known only once they have started, so it is asked for each time.
+    """
+
+    def __init__(self, folder: Callable[[], Path | None]) -> None:
+        self._ask = folder
         self._put: list[Path] = []
+
+    @property
+    def _folder(self) -> Path | None:
+        return self._ask()
 
     @property
     def seen(self) -> bool:

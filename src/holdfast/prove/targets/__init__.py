@@ -10,6 +10,7 @@ from holdfast.prove.targets.broken import broken
 from holdfast.prove.targets.bundled import bundled
 from holdfast.prove.targets.choice import BUNDLED_FILE, Choice, check
 from holdfast.prove.targets.command import command
+from holdfast.prove.targets.containers.target import ContainerTarget, Tell
 from holdfast.prove.targets.process import HOST, Launch, ProcessTarget, free_port
 from holdfast.prove.targets.target import PausableTarget, ProbeFailed, Target, TargetNotReady, UpgradableTarget
 from holdfast.prove.targets.url import UrlTarget
@@ -22,6 +23,7 @@ __all__ = [
     "ProbeFailed",
     "Target",
     "TargetNotReady",
+    "Tell",
     "UpgradableTarget",
     "check",
     "choose",
@@ -31,8 +33,26 @@ NotReady = TargetNotReady
 """The name that programs with targets of their own know."""
 
 
-def choose(choice: Choice, folder: Path, start_seconds: float, credentials: Credentials = NO_CREDENTIALS) -> Target:
-    """The target of a checked choice, which wants these credentials; its data and logs go into the folder."""
+def choose(
+    choice: Choice,
+    folder: Path,
+    start_seconds: float,
+    credentials: Credentials = NO_CREDENTIALS,
+    tell: Tell = lambda _: None,
+) -> Target:
+    """The target of a checked choice, which wants these credentials; its data and logs go into the folder.
+
+    What takes a while before it starts is told.
+    """
+    if choice.image is not None:
+        return ContainerTarget(
+            choice.image,
+            folder,
+            start_seconds,
+            environment=choice.environment,
+            credentials=credentials,
+            tell=tell,
+        )
     if choice.url is not None:
         return UrlTarget(
             choice.url,

@@ -1,6 +1,7 @@
 """Which target was asked for, checked as a whole before anything is started or written."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.core.errors import InvalidInput
@@ -28,18 +29,21 @@ class Choice:
     probe_command: str | None = None
     next_command: str | None = None
     image: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What an image is told beside where its model is."""
 
 
 def check(choice: Choice) -> None:
     """InvalidInput if the parts of the choice contradict each other or name what is not there."""
-    if choice.image is not None:
-        raise InvalidInput(
-            f"TEMPLATE_IMAGE names the image {choice.image}, and images cannot be proven yet",
-            hint="start a container of it and prove that with --url and --restart-command, without TEMPLATE_IMAGE",
-        )
-    ways = [choice.url, choice.command, choice.name]
+    ways = [choice.url, choice.command, choice.name, choice.image]
     if sum(way is not None for way in ways) > 1:
-        raise InvalidInput("--url, --command and --target exclude each other", hint="name one target")
+        hint = "TEMPLATE_IMAGE in the environment is an --image" if choice.image else "name one target"
+        raise InvalidInput("--url, --command, --target and --image exclude each other", hint=hint)
+    if choice.image is not None:
+        _check_image(choice)
+        return
+    if choice.environment:
+        raise InvalidInput("--env is for --image", hint="other targets have the environment of the proof")
     if choice.name not in OURS and choice.name not in {f"broken:{kind}" for kind in KINDS}:
         raise InvalidInput(
             f"there is no target {choice.name!r}",
@@ -60,6 +64,26 @@ def check(choice: Choice) -> None:
     _check_commands(choice, foreign)
     if choice.url is not None:
         check_url(choice.url)
+
+
+def _check_image(choice: Choice) -> None:
+    """An image is told its port and its model, and nobody can look into its store."""
+    options = {
+        "--port": choice.port,
+        "--store": choice.store,
+        "--workspace": choice.workspace,
+        "--restart-command": choice.restart_command,
+        "--probe-command": choice.probe_command,
+        "--next-command": choice.next_command,
+    }
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise InvalidInput(f"{' and '.join(given)} cannot be used with --image", hint="see docs/prove-images.md")
+    if not choice.image or choice.image.startswith("-") or any(letter.isspace() for letter in choice.image):
+        raise InvalidInput(f"{choice.image!r} is not the name of an image", hint="for example --image acme/agent:1.2")
+    for name, value in choice.environment.items():
+        if not name.isidentifier() or "\n" in value or "\r" in value or "\0" in value:
+            raise InvalidInput(f"--env {name!r} is not NAME=VALUE on one line", hint="for example --env MODEL=sim-1")
 
 
 def _check_commands(choice: Choice, foreign: bool) -> None:
