@@ -46,6 +46,7 @@ def installed(wheel: Path, folder: Path, python: Path) -> Path:
 
 def newer_python() -> Path | None:
     """The newest Python that we promise to run on and that this machine has beside the one that runs the tests."""
+    candidate: Path
     for minor in range(14, sys.version_info.minor, -1):
         managed = Path("~/.pyenv/versions").expanduser().glob(f"3.{minor}.*/bin/python3")
         on_path = shutil.which(f"python3.{minor}")

@@ -30,7 +30,7 @@ class EngineFailed(HoldfastError):
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ContainerEngine:
     """Docker, or Podman, which understands the same words."""
 
     command: str
@@ -45,7 +45,7 @@ class Engine:
         return _call([*self.compose, *words], within, {**os.environ, **settings})
 
 
-def find_engine() -> Engine:
+def find_engine() -> ContainerEngine:
     """The engine of this machine; EngineMissing says what is lacking."""
     found = [engine for engine in ENGINES if shutil.which(engine)]
     if not found:
@@ -55,7 +55,7 @@ def find_engine() -> Engine:
         raise EngineMissing(f"{' and '.join(found)} cannot be reached", hint=f"see `{found[0]} info`")
     for words in ((answering, "compose"), (f"{answering}-compose",)):
         if shutil.which(words[0]) and _answers(*words, "version"):
-            return Engine(answering, words)
+            return ContainerEngine(answering, words)
     raise EngineMissing(f"{answering} is there, and no compose", hint=f"install {answering}-compose")
 
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import holdfast
-from holdfast.prove.targets.containers.engine import Engine
+from holdfast.prove.targets.containers.engine import ContainerEngine
 
 BASE = "python:3.13-slim-bookworm"
 NAME = "holdfast-sender"
@@ -24,7 +24,7 @@ COPY holdfast /opt/source/holdfast
 """
 
 
-def sender_image(engine: Engine) -> str:
+def sender_image(engine: ContainerEngine) -> str:
     """The name of the sender's image, which is built unless it is there; HOLDFAST_SENDER_IMAGE names another.
 
     BASE_IMAGE and BUILD_NETWORK are those of our Dockerfiles: another base, and another network to build in.

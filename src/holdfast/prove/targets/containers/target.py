@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core.redact import redact, redact_file
-from holdfast.prove.targets.containers.engine import Engine, EngineFailed, find_engine
+from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFailed, find_engine
 from holdfast.prove.targets.containers.environment import PORT
 from holdfast.prove.targets.containers.link import HOST, Link
 from holdfast.prove.targets.containers.sender_image import sender_image
@@ -59,7 +59,7 @@ class ContainerTarget:
         self.url = f"http://{HOST}:{self._link.port}"
         self.workspace: Path | None = folder / "workspace"
         self._project = f"holdfast-proof-{secrets.token_hex(4)}"
-        self._engine: Engine | None = None
+        self._engine: ContainerEngine | None = None
         self._settings: dict[str, str] = {}
         self._secret: Path | None = None
         self._runtime = ""
