@@ -78,7 +78,7 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 	@$(BIN)/python -m bench $(ARGS)
 	@$(if $(ARGS),true,$(BIN)/python -m bench.growth)
 
-chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "kinds", "clauses")
+chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "service", "kinds", "clauses")
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 dist: $(STAMP)/run     ## what is released: the sdist and the wheel, the same bytes each time
