@@ -83,7 +83,7 @@ class GatewaySessions:
             wanted = set(session_ids)
             return {
                 row["sessionId"]
-                async for row in self._rows()
+                async for row in self.rows()
                 if row["sessionId"] in wanted and is_masked(row["metadata"])
             }
         there = await self.heads(session_ids)
