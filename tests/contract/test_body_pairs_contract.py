@@ -12,7 +12,6 @@ from tests.support.changes import assert_verified
 from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict, StaleWriter
 from holdfast.store import NewEvent, Store
-from holdfast.store.log import body_pairs
 from holdfast.store.log.body_pairs import IN_LANE
 
 LARGE: dict[str, Any] = {f"k{n}": [n, "é"] for n in range(IN_LANE // 8)}
@@ -38,7 +37,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
             sizes.append(len(one) + len(other))
         return compare(one, other)
 
-    monkeypatch.setattr(body_pairs.strict_json, "same_value", counted)
+    monkeypatch.setattr(strict_json, "same_value", counted)
     yield sizes
     assert all(size <= IN_LANE for size in sizes)
 
