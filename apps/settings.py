@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.core import HoldfastError
 from holdfast.core.durable_files import make_folder, write_whole
 from holdfast.core.ids import TimeOrderedIds, check_session_id
 from holdfast.core.loopback import is_loopback
@@ -65,9 +66,12 @@ def read(
     if given.crash_points or given.set_up:
         sys.exit(0)
     data = given.data.absolute()
-    make_folder(data)
-    _keep_to_one_process(name, data)
-    desk_id = _desk_id(name, data)
+    try:
+        make_folder(data)
+        _keep_to_one_process(name, data)
+        desk_id = _desk_id(name, data)
+    except (OSError, HoldfastError) as error:
+        sys.exit(f"{name}: cannot keep anything in {data}: {error}; name another folder with --data")
     named = os.environ.get("SESSION_ID")
     settings = ProgramSettings(
         name=name,

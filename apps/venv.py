@@ -66,6 +66,8 @@ def enter(name: str) -> None:
         python = prepare(name)
     except VenvFailed as error:
         raise SystemExit(f"{name}: {error}") from None
+    if sys.argv[1:] == ["--set-up"]:
+        raise SystemExit(0)
     known = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(ROOT), str(ROOT / "src"), *([known] if known else [])])
     os.execve(python, [str(python), "-m", f"apps.{name}", *sys.argv[1:]], os.environ | {"PYTHONPATH": path})

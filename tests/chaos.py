@@ -13,7 +13,7 @@
     make chaos ARGS="clauses"                        every clause of a store put to every little store with a defect
     make chaos ARGS="explore --histories 1000"       histories explored on the bundled runtime (--runtime: another)
     make chaos ARGS="imports"                        200 kills of imports of the older layout, on both engines
-    make chaos ARGS="looks"                          1,000 runs of doctor and a probe beside a gateway that writes
+    make chaos ARGS="looks"                          1,000 runs of doctor and a probe beside gateways, on both engines
     make chaos ARGS="machine --steps 100000"         every public write of the store, with faults, on both engines
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
@@ -61,7 +61,7 @@ READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
 FAULTS_OF_A_STORE = 125
 IMPORTS_OF_A_STORE = 5
-LOOKS_AT_A_STORE = 100
+LOOKS_AT_A_STORE = 20
 MEAN_BYTES = 75_000
 
 
@@ -219,18 +219,26 @@ def feeds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
 
 
 def looks(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
-    """Doctor in its modes, and a probe, beside a gateway that writes, a hundred to a store; what was wrong."""
-    done = acknowledged = 0
-    began = time.monotonic()
-    while done < options.looks:
-        some = min(LOOKS_AT_A_STORE, options.looks - done)
-        result = asyncio.run(look_beside_writers(root / f"data-{done}", some, seed=seed, at_once=options.at_once))
-        done, acknowledged = done + result.looks, acknowledged + result.acknowledged
-        say(f"{done} looks, {acknowledged} writes acknowledged, {time.monotonic() - began:.0f} s, seed {seed}")
-        if result.wrong:
-            return result.wrong
-        shutil.rmtree(root / f"data-{done - some}")
-        seed = next_seed(seed)
+    """Doctor in its modes, and a probe, beside a gateway that writes, twenty to a store; what was wrong.
+
+    Every fifth store is on PostgreSQL.
+    """
+    done = acknowledged = number = 0
+    began, first = time.monotonic(), seed
+    with running_server() as server:
+        while done < options.looks:
+            number += 1
+            data, some = root / f"data-{number}", min(LOOKS_AT_A_STORE, options.looks - done)
+            url = server.new_database() if number % 5 == 0 else None
+            result = asyncio.run(look_beside_writers(data, some, seed=seed, at_once=options.at_once, store=url))
+            done, acknowledged = done + result.looks, acknowledged + result.acknowledged
+            engine = "SQLite" if url is None else "PostgreSQL"
+            say(f"{done} looks, {acknowledged} writes acknowledged, {time.monotonic() - began:.0f} s, {engine} {seed}")
+            if result.wrong:
+                return result.wrong
+            shutil.rmtree(data)
+            seed = next_seed(seed)
+    say(f'holdfast {__version__}: make chaos ARGS="looks --looks {options.looks} --seed {first}"')
     return []
 
 
@@ -396,7 +404,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=100_000, help="steps of the state machine (default 100,000)")
     parser.add_argument("--histories", type=int, default=1_000, help="histories to explore (default 1,000)")
     parser.add_argument("--runtime", choices=RUNTIMES, default="bundled", help="whom to explore (default bundled)")
-    parser.add_argument("--at-once", type=int, default=2, help="runs of broken kinds side by side (default 2)")
+    parser.add_argument("--at-once", type=int, default=2, help="broken kinds or looks side by side (default 2)")
     parser.add_argument("--results", type=Path, help="where kinds or service keep their results (default: by seed)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()

@@ -142,6 +142,25 @@ class ClaudeCode:
             watch.cancel()
         return _answer(process.returncode, out, err)
 
+    async def flush(self, seconds: float) -> None:
+        """See that what the hooks have kept is delivered, for so long; what is not then is so at the next start."""
+        process = await asyncio.create_subprocess_exec(
+            str(COMMAND),
+            *("hook", "--flush"),
+            env=self.environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(seconds):
+                await process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
     async def talk(self, arguments: list[str]) -> int:
         """A dialogue at this terminal, under the same rules and with the same reports; its exit code."""
         process = await asyncio.create_subprocess_exec(

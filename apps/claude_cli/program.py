@@ -24,6 +24,8 @@ NAME = "claude_cli"
 ABOUT = "Claude Code, which does tasks in a workspace under the rules of a .claude folder."
 LOOK_SECONDS = 0.25
 PAUSE = 2.0
+SECONDS_TO_FLUSH = 60.0
+SECONDS_AT_THE_END = 5.0
 MODELS = ("simulator", "anthropic")
 
 
@@ -128,7 +130,14 @@ def main() -> None:
     async def work(program: RunningProgram) -> None:
         async with _claude(chosen, workspace) as claude:
             await program.report.tell("governed", {"rules": sorted(_rules(workspace)), "workspace": str(workspace)})
-            await TaskDesk(program, claude, inbox, crash).work()
+            # What the hooks of a run that was killed have kept, and in the end what the last ones have.
+            flushing = asyncio.create_task(claude.flush(SECONDS_TO_FLUSH))
+            try:
+                await TaskDesk(program, claude, inbox, crash).work()
+            finally:
+                flushing.cancel()
+                await asyncio.gather(flushing, return_exceptions=True)
+                await claude.flush(SECONDS_AT_THE_END)
 
     config = {"model": os.environ.get("APP_MODEL") or "simulator"}
     initial = {"source": "apps/claude_cli", "input": "tasks", "config": config}

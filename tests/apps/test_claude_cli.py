@@ -70,6 +70,7 @@ def test_killed_at_every_step_it_does_the_task_once(runs: AppRuns) -> None:
     name = found.responses[0]["claudeSession"]
     assert found.document["state"]["phase"] == "stopped"
     wait_until(lambda: _has_ended(runs, name), pause=0.2)
+    assert not list((runs.data / "spool-hooks").rglob("refused.jsonl"))
     own = told(runs, name)
     assert own.document["metadata"]["lineage"]["parentSession"] == runs.environment["SESSION_ID"]
     assert [each["tool_name"] for each in own.actions("PreToolUse")].count("Write") >= 1

@@ -4,6 +4,7 @@ import email
 import email.policy
 import json
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,17 @@ from typing import Any
 import httpx2
 import pytest
 from apps.email_solver.points import POINTS, STEPS
-from tests.support.app_runs import AppRuns, ToldSession, app_driver, app_runs, mcp_server, session
+from tests.support.app_runs import (
+    PYTHONPATH,
+    ROOT,
+    AppRuns,
+    ToldSession,
+    app_driver,
+    app_runs,
+    interpreter,
+    mcp_server,
+    session,
+)
 from tests.support.eventually import wait_until
 from tests.support.web import LOCAL
 
@@ -126,6 +137,21 @@ def test_a_mail_server_that_goes_away_is_waited_for(runs: AppRuns) -> None:
         assert runs.end() == 0, runs.errors()
     assert handled(runs) == ["answered"]
     assert told(runs).document["state"].get("lastError") is None
+
+
+def test_a_signal_before_anything_is_begun_is_an_orderly_end(tmp_path: Path) -> None:
+    command = [str(interpreter(NAME)), "-m", f"apps.{NAME}", "--data", str(tmp_path / "data"), "--port", "0"]
+    with subprocess.Popen(command, env={"PATH": os.environ["PATH"], "PYTHONPATH": PYTHONPATH}, cwd=ROOT) as process:
+        wait_until(lambda: _handles_the_end(process.pid))
+        process.terminate()
+        assert process.wait(60) == 0
+    assert not (tmp_path / "data").exists()
+
+
+def _handles_the_end(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
 
 class AzureFront(BaseHTTPRequestHandler):

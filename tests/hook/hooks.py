@@ -72,6 +72,15 @@ class Hooks:
         found: list[dict[str, Any]] = ask(self.url, f"/api/actions/{session or self.session}?limit=1000")["actions"]
         return found
 
+    def all_events(self) -> list[dict[str, Any]]:
+        """All actions of the session, however many."""
+        found: list[dict[str, Any]] = []
+        while page := ask(self.url, f"/api/actions/{self.session}?limit=100&after={found[-1]['seq'] if found else 0}"):
+            if not page["actions"]:
+                break
+            found += page["actions"]
+        return found
+
     def types(self) -> list[str]:
         """What happened in the session, in order."""
         return [each["type"] for each in self.events()]

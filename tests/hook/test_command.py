@@ -29,17 +29,22 @@ print(sorted(set(HEAVY.split()) & set(sys.modules)))
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    """A gateway that is not there."""
-    return {**os.environ, "SESSION_SERVICE_URL": f"http://127.0.0.1:{free_port()}"}
+def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A gateway that is not there. No courier is started, which takes longer than all else: the test is one."""
+    found = {**os.environ, "SESSION_SERVICE_URL": f"http://127.0.0.1:{free_port()}"}
+    folder = inbox.folder_of(found)
+    folder.mkdir(parents=True)
+    with inbox.only_courier(folder):
+        yield found
 
 
-@pytest.fixture(autouse=True)
-def no_courier_is_left(environ: dict[str, str]) -> Iterator[None]:
-    """Couriers wait for their gateway for long: one that a test has started ends with it."""
-    yield
-    folder = inbox.folder_of(environ)
-    if folder.is_dir() and not inbox.is_empty(folder):
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The same, and hooks start couriers: these wait for their gateway for long, so the last one ends with the test."""
+    found = {**os.environ, "SESSION_SERVICE_URL": f"http://127.0.0.1:{free_port()}"}
+    yield found
+    folder = inbox.folder_of(found)
+    if folder.is_dir() and inbox.has_courier(folder):
         os.kill(courier(folder), signal.SIGKILL)
 
 
@@ -93,9 +98,38 @@ def test_a_huge_payload_is_read_to_its_end_and_kept_by_its_beginning(environ: di
 
 
 def test_an_inbox_that_cannot_be_written_is_said_and_stops_nobody(tmp_path: Path, environ: dict[str, str]) -> None:
-    (tmp_path / "state").write_text("a file, where a folder should be")
+    (tmp_path / "spool").write_text("a file, where a folder should be")
+    environ |= {"HOLDFAST_SPOOL": str(tmp_path / "spool")}
     ended = hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=environ)
     assert (ended.returncode, ended.stdout) == (0, b"") and b"not recorded" in ended.stderr
+
+
+@pytest.mark.parametrize("streams", ["ulimit -f 0;", "exec <&-;", "exec >&- 2>&-;", "exec <&- >&- 2>&-;"])
+def test_neither_a_full_disk_nor_closed_streams_stop_anybody(environ: dict[str, str], streams: str) -> None:
+    said = b'{"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/work"}'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'{streams} exec "{sys.executable}" -m holdfast hook'],
+        input=said,
+        env=environ,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    folder = inbox.folder_of(environ)
+    if "ulimit" in streams:
+        assert b"not recorded: OSError" in ended.stderr
+    elif "<" in streams:
+        assert "not recorded: OSError" in (folder / "hook.log").read_text()
+    else:
+        assert len(waiting(environ)) == 1
+
+
+def test_an_address_that_is_none_keeps_what_was_said(alone: dict[str, str]) -> None:
+    alone |= {"SESSION_SERVICE_URL": "http://[nowhere"}
+    assert hook({"session_id": "s1", "hook_event_name": "Stop"}, environ=alone).returncode == 0
+    assert len(waiting(alone)) == 1
+    wait_until(lambda: "not a service's address" in _journal(alone))
 
 
 def test_an_unknown_option_records_nothing_and_blocks_nobody(environ: dict[str, str]) -> None:
@@ -126,6 +160,14 @@ def test_options_and_environment_name_the_session(environ: dict[str, str]) -> No
     ]
 
 
+def test_a_spool_that_is_named_from_where_the_program_is_is_the_couriers_too(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    said = {"session_id": "s1", "hook_event_name": "Stop"}
+    assert hook(said, environ=environ | {"HOLDFAST_SPOOL": "near"}, folder=tmp_path).returncode == 0
+    os.kill(courier(tmp_path / "near" / inbox.INBOX), signal.SIGKILL)
+
+
 def test_recording_imports_nothing_that_takes_long(environ: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIGHT], input=b'{"type": "a"}', env=environ, capture_output=True, check=True, timeout=60
@@ -133,7 +175,7 @@ def test_recording_imports_nothing_that_takes_long(environ: dict[str, str]) -> N
     assert (done.stdout, done.stderr) == (b"[]\n", b"")
 
 
-def test_a_projects_folder_is_no_place_for_modules(environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_projects_folder_is_no_place_for_modules(alone: dict[str, str], tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "holdfast").mkdir(parents=True)
     trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
@@ -143,14 +185,14 @@ def test_a_projects_folder_is_no_place_for_modules(environ: dict[str, str], tmp_
     ended = subprocess.run(
         [program, "hook"],
         input=b'{"session_id": "s1", "hook_event_name": "Stop"}',
-        env=environ,
+        env=alone,
         cwd=project,
         capture_output=True,
         check=False,
         timeout=60,
     )
     assert ended.returncode == 0
-    wait_until(lambda: "waiting" in _journal(environ))
+    wait_until(lambda: "waiting" in _journal(alone))
     assert not (tmp_path / "sprung").exists()
 
 
@@ -160,14 +202,14 @@ def _journal(environ: dict[str, str]) -> str:
 
 
 def test_what_was_recorded_while_the_gateway_was_away_or_killed_arrives_once(
-    tmp_path: Path, environ: dict[str, str], session: str
+    tmp_path: Path, alone: dict[str, str], session: str
 ) -> None:
-    port = int(environ["SESSION_SERVICE_URL"].rpartition(":")[2])
-    hooks = Hooks(tmp_path, environ["SESSION_SERVICE_URL"], session)
+    port = int(alone["SESSION_SERVICE_URL"].rpartition(":")[2])
+    hooks = Hooks(tmp_path, alone["SESSION_SERVICE_URL"], session)
 
     def say(*numbers: int) -> None:
         for number in numbers:
-            ended = hook({"session_id": session, "hook_event_name": "Stop", "number": number}, environ=environ)
+            ended = hook({"session_id": session, "hook_event_name": "Stop", "number": number}, environ=alone)
             assert ended.returncode == 0
 
     say(0, 1)
@@ -181,12 +223,12 @@ def test_what_was_recorded_while_the_gateway_was_away_or_killed_arrives_once(
     wait_until(lambda: not inbox.has_courier(hooks.folder))
     say(5)
     with running(tmp_path / "data", port=port):
-        flushed = hook(b"", "--flush", "--json", environ=environ)
+        flushed = hook(b"", "--flush", "--json", environ=alone)
         assert (flushed.returncode, json.loads(flushed.stdout)["waiting"]) == (0, 0), flushed.stderr
         assert [each["details"]["number"] for each in hooks.events()] == list(range(6))
 
 
-def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(environ: dict[str, str]) -> None:
+def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(alone: dict[str, str]) -> None:
     read, write = os.pipe()
     started = time.monotonic()
     with subprocess.Popen(
@@ -194,7 +236,7 @@ def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(en
         stdin=subprocess.PIPE,
         stdout=write,
         stderr=write,
-        env=environ,
+        env=alone,
         pass_fds=(write,),
         start_new_session=True,
     ) as process:
@@ -202,6 +244,6 @@ def test_the_courier_lives_on_without_the_program_and_holds_none_of_its_files(en
         process.communicate(b'{"session_id": "s1", "hook_event_name": "Stop"}', timeout=60)
     assert os.read(read, 1) == b"", "nobody holds the pipe any more"
     os.close(read)
-    folder = inbox.folder_of(environ)
+    folder = inbox.folder_of(alone)
     found = courier(folder)
     assert os.getsid(found) == found and time.monotonic() - started < 60

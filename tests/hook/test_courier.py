@@ -1,5 +1,6 @@
 """What hooks report is in the session, in order, each once, its secrets masked; whatever the payload tries."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,23 @@ def test_secrets_are_masked_unless_the_session_began_otherwise(hooks: Hooks, ses
     hooks.record({"type": "note", "details": {"key": SECRET}}, open_session, masks=False)
     hooks.deliver()
     assert hooks.events(open_session)[0]["details"] == {"key": SECRET}
+
+
+def test_a_session_that_somebody_else_begins_at_the_same_moment_is_theirs(hooks: Hooks, gate: Gate) -> None:
+    both = Hooks(hooks.config.parent, gate.url, hooks.session)
+    both.say("UserPromptSubmit", prompt=f"use {SECRET}", masks=False)
+
+    def begin_first(seen: Seen) -> None:
+        if (seen.method, seen.path) == ("POST", "/api/sessions"):
+            body = {"sessionId": hooks.session, "userId": "ada", "metadata": {"secrets": "masked"}}
+            said = Seen("POST", "/api/sessions", {"Content-Type": "application/json"}, json.dumps(body).encode(), 0)
+            gate.decide = lambda _seen: None
+            gate.forward(said)
+
+    gate.decide = begin_first
+    both.deliver()
+    assert SECRET not in str(hooks.events()) and hooks.types() == ["UserPromptSubmit"]
+    assert not (both.folder.parent / "refused.jsonl").exists()
 
 
 def test_a_session_that_was_deleted_here_is_not_begun_again(hooks: Hooks, gateway: Running) -> None:

@@ -136,6 +136,18 @@ def test_there_is_one_courier(tmp_path: Path) -> None:
     assert inbox.courier_of(tmp_path) is None
 
 
+def test_who_only_looks_keeps_no_courier_from_beginning(tmp_path: Path) -> None:
+    inbox.append(tmp_path, b"one")
+    (tmp_path / inbox.COURIER).touch()
+    look = os.open(tmp_path / inbox.COURIER, os.O_RDWR)
+    fcntl.flock(look, fcntl.LOCK_SH)
+    timer = threading.Timer(0.05, os.close, [look])
+    timer.start()
+    with inbox.only_courier(tmp_path) as only:
+        assert only
+    timer.join()
+
+
 def test_each_service_and_token_has_an_inbox_of_its_own(tmp_path: Path) -> None:
     environ = {"XDG_STATE_HOME": str(tmp_path)}
     found = {

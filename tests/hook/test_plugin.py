@@ -61,7 +61,7 @@ def test_whatever_the_command_does_the_script_ends_with_0_and_runs_no_words_of_a
     command.chmod(0o755)
     said = json.dumps({"session_id": "$(touch sprung)", "prompt": "`touch sprung`; touch sprung\n'\" && touch sprung"})
     ended = script("UserPromptSubmit", said, tmp_path, HOLDFAST_COMMAND=str(command))
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "oh no\n")
     assert ((tmp_path / "said").read_text(), (tmp_path / "words").read_text()) == (said, "hook\n")
     assert not (tmp_path / "sprung").exists()
 

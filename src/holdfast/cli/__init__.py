@@ -10,6 +10,7 @@ VERBS = {
     "prove": "Start, talk to, kill and restart an agent runtime; say whether it remembers.",
     "serve": "Run the gateway: sessions over REST, WebSocket and A2A.",
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
+    "mcp": "Serve sessions to MCP clients, such as Claude Code, on stdin and stdout.",
     "guard": "Keep what coding agents write to their folders, as it comes.",
     "hook": "Record what a program says on stdin, at once: for Claude Code's hooks and any other.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",

@@ -75,6 +75,20 @@ class GatewaySessions:
         wanted = set(session_ids)
         return {row["sessionId"]: row["headSeq"] async for row in self.rows() if row["sessionId"] in wanted}
 
+    async def masked(self, session_ids: Sequence[str]) -> set[str]:
+        """Those of these sessions that are there and were begun with their secrets masked."""
+        from holdfast.transcripts.masking import is_masked
+
+        if len(session_ids) > FEW:
+            wanted = set(session_ids)
+            return {
+                row["sessionId"]
+                async for row in self.rows()
+                if row["sessionId"] in wanted and is_masked(row["metadata"])
+            }
+        there = await self.heads(session_ids)
+        return {each for each in there if is_masked((await self.documents(each)).metadata)}
+
     async def add(self, archive: IO[bytes]) -> None:
         """Import the archive of a session."""
 

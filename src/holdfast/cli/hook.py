@@ -121,8 +121,8 @@ def _carry() -> None:
     from holdfast.hook.journal import note
 
     os.closerange(3, 256)  # whatever the program that runs the hooks has open is not ours to keep open
-    os.chdir("/")
     folder = inbox.folder_of(dict(os.environ))
+    os.chdir("/")
     try:
         settings = Settings.of(
             os.environ,

@@ -26,4 +26,8 @@ def default_folder(environ: Mapping[str, str], url: str, token: str | None) -> P
         except RuntimeError:
             return None
     mark = hashlib.sha256(f"{url}\0{token or ''}".encode()).hexdigest()[:16]
-    return Path(state).absolute() / "holdfast" / "spool" / f"{urlsplit(url).hostname}-{mark}"
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        host = None  # whoever connects says so
+    return Path(state).absolute() / "holdfast" / "spool" / f"{host}-{mark}"

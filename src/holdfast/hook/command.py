@@ -75,8 +75,11 @@ def _tell(folder: Path, environ: dict[str, str], said: dict[str, object], sessio
         note(folder, f"no context at the start: {_reason(error)}")
         return
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    while text:
-        text = text[os.write(1, text) :]
+    try:
+        while text:
+            text = text[os.write(1, text) :]
+    except OSError:
+        return  # nobody reads it
 
 
 def start_courier(folder: Path) -> None:

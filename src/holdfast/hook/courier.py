@@ -20,13 +20,14 @@ import msgspec
 from holdfast.client import leftovers
 from holdfast.client.delivery import Delivery
 from holdfast.client.entry import SpoolEntry, to_line
+from holdfast.client.errors import ServiceAway
 from holdfast.client.refusals import Refusals
 from holdfast.client.segments import SpoolLine
-from holdfast.client.service import Service
+from holdfast.client.service import RetryLater, Service, ServiceRefusal
 from holdfast.client.settings import Settings
 from holdfast.client.spool import Spool
 from holdfast.core import HoldfastError, SystemClock, TimeOrderedIds
-from holdfast.core.errors import InvalidInput, NotFound, SessionGone, TooLarge
+from holdfast.core.errors import Conflict, InvalidInput, NotFound, SessionGone, TooLarge
 from holdfast.core.problem import problem
 from holdfast.core.retry import Backoff
 from holdfast.hook.entries import (
@@ -67,7 +68,7 @@ class Courier:
     ) -> None:
         self._settings = settings
         self._inbox = InboxReader(inbox)
-        self._service = Service(settings)
+        self._asking = Service(settings)
         self._keep = keep
         self._idle = idle
         self._away = away
@@ -76,7 +77,7 @@ class Courier:
         self._refusals = Refusals(settings.folder, SystemClock())
         ids = TimeOrderedIds()
         spool = Spool.create(settings.folder, leftovers.spool_name(settings.folder, settings.session_id, ids()))
-        self._delivery = Delivery(settings, self._service, spool, self._refusals)
+        self._delivery = Delivery(settings, Service(settings), spool, self._refusals)
 
     def run(self) -> bool:
         """Deliver until nothing has come for a while; False if the service was away for too long."""
@@ -85,6 +86,7 @@ class Courier:
             return self._run()
         finally:
             self._delivery.stop(DRAIN_SECONDS)
+            self._asking.close()
 
     def _run(self) -> bool:
         last = time.monotonic()
@@ -146,10 +148,10 @@ class Courier:
         if len(self._masked) >= MOST_SESSIONS:
             self._masked.clear()
         try:
-            found = self._service.get(f"/api/sessions/{session_id}/resume", self._settings.timeout, limit=1)
+            found = self._asking.get(f"/api/sessions/{session_id}/resume", self._settings.timeout, limit=1)
         except NotFound:
-            self._delivery.accept(to_line(described(record)))
-            self._masked[session_id] = record.masks
+            self._begin(record)
+            self._know(record)
             return
         except SessionGone:
             note(self._inbox.folder, f"session {session_id} was deleted here: what its hooks report is left out")
@@ -165,6 +167,14 @@ class Courier:
             if missing:
                 self._change(record, "POST", "tags", {"add": missing}, "tags")
         self._masked[session_id] = masks
+
+    def _begin(self, record: HookRecord) -> None:
+        """Make a session; one that somebody else has made meanwhile is as they have made it."""
+        answer = self._asking.send([described(record)])
+        if isinstance(answer, RetryLater):
+            raise ServiceAway(answer.reason)
+        if isinstance(answer, ServiceRefusal) and answer.problem["status"] != Conflict.status:
+            raise InvalidInput(str(answer.problem.get("detail")))
 
     def _change(self, record: HookRecord, method: str, what: str, body: object, proof: str) -> None:
         path = f"/api/sessions/{record.session_id}/{what}"

@@ -25,6 +25,8 @@ MOST_BYTES = 64 * 1024 * 1024
 SEGMENT_BYTES = 1024 * 1024
 DOOR_SECONDS = 0.5
 """How long to wait for a courier that has shut the door: it may have been stopped just then."""
+LOOK_SECONDS = 0.25
+"""How long somebody who only looks whether there is a courier may be in the way of one that begins."""
 AGAIN_SECONDS = 0.002
 
 
@@ -84,7 +86,7 @@ def only_courier(folder: Path) -> Iterator[bool]:
     lock = os.open(folder / COURIER, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock, fcntl.LOCK_EX, LOOK_SECONDS)
         except BlockingIOError:
             yield False
         else:
@@ -164,18 +166,23 @@ class InboxReader:
 def _door(folder: Path, how: int) -> Iterator[None]:
     file = os.open(folder / DOOR, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        until = time.monotonic() + DOOR_SECONDS
-        while True:
-            try:
-                fcntl.flock(file, how | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(AGAIN_SECONDS)
+        _take(file, how, DOOR_SECONDS)
         yield
     finally:
         os.close(file)
+
+
+def _take(file: int, how: int, seconds: float) -> None:
+    """Take a lock; BlockingIOError if that is not possible in so many seconds."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, how | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(AGAIN_SECONDS)
 
 
 def _ends(folder: Path) -> tuple[int, int, int]:
