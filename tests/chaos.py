@@ -8,6 +8,7 @@
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
     make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
     make chaos ARGS="proofs"                         the bundled runtime proven 50 times
+    make chaos ARGS="service"                        50 runs of three programs over one gateway, with random kills
     make chaos ARGS="kinds"                          every proof put to every broken runtime, over both wires
     make chaos ARGS="clauses"                        every clause of a store put to every little store with a defect
     make chaos ARGS="explore --histories 1000"       histories explored on the bundled runtime (--runtime: another)
@@ -50,6 +51,7 @@ from tests.support.machine.driver import run_machine
 from tests.support.pauses import pause_gateways
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
+from tests.support.service_runs import service_runs
 
 from holdfast import __version__
 from holdfast.prove.broken.expected import KINDS
@@ -281,6 +283,25 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     return []
 
 
+def service(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The three programs of apps/ over one gateway, killed at random; what was lost, doubled or not proven.
+
+    The results are kept, and a run with the same seed makes only those that are missing.
+    """
+    results = options.results or Path(".artifacts") / "chaos" / f"service-{seed}.jsonl"
+    say(f"{options.runs} runs, first seed {seed}, results: {results}")
+    seconds: list[float] = []
+    kills = 0
+    for run in service_runs(options.runs, root, seed, results, next_seed):
+        say(f"seed {run.seed}: {'; '.join(run.wrong) or f'proven, {run.kills} kills'}")
+        if run.wrong:
+            return run.wrong
+        seconds.append(run.seconds)
+        kills += run.kills
+    say(f"{kills} kills, {spread(seconds)}")
+    return []
+
+
 def kinds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     """The whole catalogue on every broken runtime, over both wires; what was not found, or found by the wrong proofs.
 
@@ -352,6 +373,7 @@ RUNS = {
     "http": http,
     "attacks": attacks,
     "proofs": proofs,
+    "service": service,
     "imports": imports,
     "machine": machine,
     "kinds": kinds,
@@ -377,12 +399,13 @@ def main() -> int:
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
     parser.add_argument("--proofs", type=int, default=50, help="runs of the proofs (default 50)")
+    parser.add_argument("--runs", type=int, default=50, help="runs of the whole service (default 50)")
     parser.add_argument("--import-kills", type=int, default=200, help="kills of imports (default 200)")
     parser.add_argument("--steps", type=int, default=100_000, help="steps of the state machine (default 100,000)")
     parser.add_argument("--histories", type=int, default=1_000, help="histories to explore (default 1,000)")
     parser.add_argument("--runtime", choices=RUNTIMES, default="bundled", help="whom to explore (default bundled)")
     parser.add_argument("--at-once", type=int, default=2, help="broken kinds or looks side by side (default 2)")
-    parser.add_argument("--results", type=Path, help="where kinds keeps its results (default: by seed)")
+    parser.add_argument("--results", type=Path, help="where kinds or service keep their results (default: by seed)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
