@@ -121,6 +121,16 @@ def test_a_gateway_on_postgresql_is_proven(tmp_path: Path, postgres_url: str) ->
     assert (done.exit_code, not_proven(done.summary)) == (0, {}), done.stdout
 
 
+@pytest.mark.long(seconds=5)
+def test_a_gateway_that_keeps_its_sessions_as_files_is_proven(tmp_path: Path) -> None:
+    files = tmp_path / "data" / "files"
+    with running(tmp_path / "data", "--files", str(files)) as gateway:
+        done = prove_live("--url", gateway.url, artifacts=tmp_path / "a")
+        with client(gateway.url) as asking:
+            assert asking.get("/api/status").json()["files"]["folder"] == str(files)
+    assert (done.exit_code, not_proven(done.summary)) == (0, {}), done.stdout
+
+
 @pytest.mark.long(seconds=10)
 def test_two_proofs_at_once_do_not_disturb_each_other(gateway: Running, tmp_path: Path) -> None:
     words = ("prove", "live", "--url", gateway.url, "--json", "--quiet", "--artifacts")
