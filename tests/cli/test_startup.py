@@ -9,7 +9,7 @@ from tests.gateway.process import running
 
 HEAVY = (
     *("fastapi", "pydantic", "starlette", "uvicorn", "apsw", "rich", "psycopg", "httpx2", "websockets"),
-    *("prompt_toolkit", "markdown_it", "holdfast.runtime"),
+    *("prompt_toolkit", "markdown_it", "mcp", "holdfast.runtime"),
 )
 
 
@@ -20,6 +20,7 @@ HEAVY = (
         ["--version"],
         ["chat", "--help"],
         ["serve", "--help"],
+        ["mcp", "--help"],
         ["sessions", "--help"],
         ["sessions", "verify", "--help"],
         ["sessions", "export", "--help"],
@@ -50,3 +51,9 @@ def test_beside_a_gateway_a_command_imports_neither_store_nor_server(tmp_path: P
     with running(tmp_path):
         ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert (ended.stdout, ended.stderr) == ("[]\n", "no sessions\n")
+
+
+def test_a_gateway_starts_without_the_sdk_of_mcp() -> None:
+    script = "import sys, holdfast.gateway.serve; print([name for name in ('mcp', 'mcp_types') if name in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert ended.stdout == "[]\n"

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from holdfast.core.event_bodies import BODIES
 
-OPEN = {"/openapi.json", "/docs", "/dashboard/assets/{name}"}
+OPEN = {"/openapi.json", "/docs", "/dashboard/assets/{name}", "/mcp"}
 
 
 def test_document_and_routes_are_the_same(app: FastAPI) -> None:

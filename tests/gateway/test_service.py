@@ -41,7 +41,7 @@ async def test_the_root_says_what_is_served(client: httpx2.AsyncClient) -> None:
     answer = (await client.get("/")).json()
     assert (answer["service"], answer["version"]) == ("holdfast", __version__)
     document = (await client.get("/openapi.json")).json()
-    assert set(answer["endpoints"]) == {*document["paths"], "/docs", "/openapi.json", "/ws", ASSETS}
+    assert set(answer["endpoints"]) == {*document["paths"], "/docs", "/mcp", "/openapi.json", "/ws", ASSETS}
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/readyz", "/docs", "/openapi.json"])

@@ -46,8 +46,12 @@ class Location:
 
 def location_options(command: Command) -> Command:
     """Give a command the options that say where, as its argument `where`, and `--json` as `as_json`."""
+    return store_options(click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")(command))
+
+
+def store_options(command: Command) -> Command:
+    """Give a command the options that say where, as its argument `where`."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout."),
         click.option(
             "--tenant",
             envvar="HOLDFAST_TENANT",

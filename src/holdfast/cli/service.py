@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from holdfast.cli.errors import GatewayRefusal
 from holdfast.cli.options import Location
@@ -24,6 +24,7 @@ from holdfast.core.errors import HistoryChanged, HoldfastError, InvalidInput, No
 from holdfast.core.ids import check_session_id, check_tenant
 from holdfast.core.problem import problem
 from holdfast.core.store_file import Claim, StoreLock, holder_of, lock_path, sqlite_path, unheld
+from holdfast.gateway.mcp.service import RouteRequest, too_large
 
 if TYPE_CHECKING:
     import httpx2
@@ -102,6 +103,28 @@ class GatewayClient:
                 if answer.status_code >= 400:
                     _refuse(answer.status_code, await answer.aread())
                 yield answer
+
+    async def bounded(self, request: RouteRequest) -> bytes:
+        """The bytes of an answer, refused as soon as there are more than the request says."""
+        headers = {"Content-Type": "application/json"} if request.body is not None else {}
+        if request.key is not None:
+            headers["Idempotency-Key"] = request.key
+        found = bytearray()
+        with self._said():
+            async with self._http.stream(
+                request.method,
+                quote(request.path),
+                params=request.parameters(),
+                content=request.content(),
+                headers=headers,
+                timeout=None if request.slow else QUICK_SECONDS,
+            ) as answer:
+                _refuse(answer.status_code, await answer.aread() if answer.status_code >= 400 else b"")
+                async for piece in answer.aiter_bytes():
+                    found += piece
+                    if len(found) > request.most_bytes:
+                        raise too_large(request.most_bytes)
+        return bytes(found)
 
     async def lines(self, method: str, path: str, *, body: Any = None, **query: Any) -> AsyncIterator[bytes]:
         """The lines of an answer, as they come."""

@@ -34,6 +34,9 @@ from holdfast.gateway.gateway import Gateway
 from holdfast.gateway.layers import BodyLimit, BusyRoutes, LastAnswers, Problems
 from holdfast.gateway.live.sse import ServerSentEvents
 from holdfast.gateway.live.websocket import Live
+from holdfast.gateway.mcp import PATH as MCP
+from holdfast.gateway.mcp.message import LARGEST_CALL
+from holdfast.gateway.mcp.mount import McpMount
 from holdfast.gateway.operations import metrics
 from holdfast.gateway.operations.logs import Logs
 from holdfast.gateway.operations.traffic import Traffic
@@ -110,6 +113,7 @@ def create_app(
             feed.route(),
             Route("/docs", Docs().show),
             Route(dashboard.ASSETS, dashboard.built_in().asset),
+            McpMount().route(),
             *(agent.routes if agent else ()),
         ],
         middleware=[
@@ -126,7 +130,7 @@ def create_app(
                 BodyLimit,
                 limits=limits,
                 on_disk={"/api/import": limits.max_archive, "/a2a/uploads": limits.max_upload},
-                other=dict.fromkeys(AGENT, limits.max_message) | {"/api/proofs": LARGEST_PROOF},
+                other=dict.fromkeys(AGENT, limits.max_message) | {MCP: LARGEST_CALL, "/api/proofs": LARGEST_PROOF},
             ),
             Middleware(BusyRoutes, routes=busy),
         ],

@@ -9,6 +9,7 @@
 
 A route that is not named here needs read for GET and write for anything else. What a call to the agent needs depends on
 its method, which is in its body: who may read or write gets as far as the agent, and is judged there (`needed_for`).
+So it is with a call over MCP: what its tool asks of the routes is judged by them.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from holdfast.a2a.protocol.wire import READING, Operation
 from holdfast.a2a.server import PATHS as AGENT
 from holdfast.core.ids import check_tenant
 from holdfast.gateway.errors import Forbidden, NoRoute
+from holdfast.gateway.mcp import PATH as MCP
 from holdfast.store.operators import ADMIN, METRICS, OPERATOR, PROOFS, READ, SCOPES, WRITE
 
 OPEN = frozenset({"/", "/health", "/readyz", "/openapi.json", "/docs", "/agent-card", "/.well-known/agent-card.json"})
@@ -51,6 +53,8 @@ TASKS = "/api/tasks/"
 FORGET = "/api/memories/forget"
 OF_AN_ADMIN = (["hold"], ["interrupt"])
 """What is done to one session, and needs more than write."""
+JUDGED_BY_BODY = frozenset({*AGENT, MCP})
+"""Where what a call needs is in its body."""
 IMPLIED = {OPERATOR: frozenset(SCOPES), ADMIN: frozenset({ADMIN, READ, WRITE, PROOFS})}
 
 
@@ -105,7 +109,7 @@ def needed(method: str, path: str) -> str | None:
 
 def is_let_in(caller: Caller, wanted: str, path: str) -> bool:
     """Whether a caller gets as far as a route that needs this scope."""
-    return wanted == ANY or caller.may(wanted) or (path in AGENT and caller.may(READ))
+    return wanted == ANY or caller.may(wanted) or (path in JUDGED_BY_BODY and caller.may(READ))
 
 
 def needed_for(operation: Operation) -> tuple[str, ...]:
@@ -116,6 +120,8 @@ def needed_for(operation: Operation) -> tuple[str, ...]:
 def is_audited(method: str, path: str) -> bool:
     """Whether a request is written to the audit log: what needs more than write and changes or takes away, deletions,
     what undoes them, what is forgotten, and what a person answers to a task."""
+    if path == MCP:
+        return False  # what a tool does is, when it asks for it
     if method == "DELETE" or (method == "POST" and path == FORGET):
         return True
     if method == "POST" and path.startswith(TASKS) and path.endswith("/answer"):

@@ -18,6 +18,8 @@ from holdfast.gateway.errors import TooManyRequests
 from holdfast.http.answers import problem_answer, refuse_upgrade
 
 MOST_CALLERS = 10_000
+ROUNDING_SECONDS = 1e-6
+"""What is lost where the time since a machine's start is added to: nobody waits for that."""
 SAME_NETWORK = 64
 """Bits that the addresses of one IPv6 customer share: it has the rest for itself."""
 
@@ -55,16 +57,16 @@ class Rates:
         before = self._done_at.pop(caller, now)
         done_at = self._rate.done_at(before, now)
         wait = self._rate.wait(done_at, now)
-        self._done_at[caller] = before if wait > 0 else done_at
+        self._done_at[caller] = before if wait > ROUNDING_SECONDS else done_at
         if len(self._done_at) > self._most_callers:
             self._done_at.popitem(last=False)
-        return wait if wait > 0 else None
+        return wait if wait > ROUNDING_SECONDS else None
 
     def wait(self, caller: str) -> float | None:
         """The seconds to wait if one more were too many now; nothing is counted."""
         now = self._clock()
         wait = self._rate.wait(self._rate.done_at(self._done_at.get(caller, now), now), now)
-        return wait if wait > 0 else None
+        return wait if wait > ROUNDING_SECONDS else None
 
     def __len__(self) -> int:
         return len(self._done_at)
