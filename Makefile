@@ -7,11 +7,12 @@ STAMP := $(VENV)/.stamps
 
 PEERS := .venv-peers
 NODE := .venv-dashboard
+APPS := customer_comm email_solver claude_cli
 
 # Where this is set, each of the hundreds of processes that the tests and the proofs start compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prove peers dashboard test test-long e2e check bench chaos dist serve clean
+.PHONY: help setup prove peers apps dashboard test test-long e2e check bench chaos dist serve clean
 
 help:            ## what there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,6 +53,9 @@ prove: $(STAMP)/run   ## prove the bundled runtime (ARGS="--only crash", ARGS="-
 
 peers: $(PEERS)/.stamp  ## a venv with other people's stores, for `prove store`
 
+apps:                 ## the venvs of the programs in apps/, which they otherwise make at their first start
+	@pids=; for app in $(APPS); do $(PYTHON) -m apps.$$app --set-up & pids="$$pids $$!"; done; for pid in $$pids; do wait $$pid || exit 1; done
+
 dashboard: $(STAMP)/run $(NODE)/.stamp  ## build the dashboard's page into the package (users never need it)
 	@PATH="$(CURDIR)/$(NODE)/bin:$$PATH" PYTHON=$(BIN)/python scripts/build-dashboard
 
@@ -61,7 +65,7 @@ test: $(STAMP)/test   ## the tests, warnings are errors (ARGS="-k feed")
 test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
 	@$(BIN)/python -m pytest -n 4 --maxschedchunk 1 -m long --timeout 900 --durations 40 $(ARGS)
 
-e2e: $(STAMP)/test $(PEERS)/.stamp $(NODE)/.stamp  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
+e2e: $(STAMP)/test $(PEERS)/.stamp $(NODE)/.stamp apps  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
 	@scripts/programs-here
 	@$(BIN)/python -m pytest -n 2 -m e2e --timeout 900 $(ARGS)
 
@@ -74,7 +78,7 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 	@$(BIN)/python -m bench $(ARGS)
 	@$(if $(ARGS),true,$(BIN)/python -m bench.growth)
 
-chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "kinds", "clauses")
+chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "service", "kinds", "clauses")
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 dist: $(STAMP)/run     ## what is released: the sdist and the wheel, the same bytes each time
@@ -84,5 +88,5 @@ serve: $(STAMP)/run   ## a gateway on port 9000
 	@$(BIN)/holdfast serve $(ARGS)
 
 clean:                ## remove what make made
-	@rm -rf $(VENV) $(PEERS) $(NODE) dashboard/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
-	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf $(VENV) $(PEERS) $(NODE) .venv-apps dashboard/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	@find src tests bench apps -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,6 +22,8 @@ BESIDE = {
     "searches": "60 abandoned searches over 20 events of 15 MB",
     "retries": "retries of a keyed change of a state, in a session of 100,000 events",
     "states": "six clients that patch a state as large as is taken",
+    "members": "six clients that change states of 860 KB, each of 52,000 members",
+    "spellings": "retries of an event of 13 MB, written otherwise than the first time",
     "followers-ws": "100 followers that take nothing and two events of 15 MB, over WebSockets",
     "followers-sse": "the same as server-sent events",
     "answers": "100 answers and exports of 15 MB that nobody reads",

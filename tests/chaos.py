@@ -8,11 +8,12 @@
     make chaos ARGS="http"                           1,000,000 hostile inputs to the gateway
     make chaos ARGS="attacks --minutes 5"            a hostile tenant at work beside another one
     make chaos ARGS="proofs"                         the bundled runtime proven 50 times
+    make chaos ARGS="service"                        50 runs of three programs over one gateway, with random kills
     make chaos ARGS="kinds"                          every proof put to every broken runtime, over both wires
     make chaos ARGS="clauses"                        every clause of a store put to every little store with a defect
     make chaos ARGS="explore --histories 1000"       histories explored on the bundled runtime (--runtime: another)
     make chaos ARGS="imports"                        200 kills of imports of the older layout, on both engines
-    make chaos ARGS="looks"                          1,000 runs of doctor and a probe beside a gateway that writes
+    make chaos ARGS="looks"                          1,000 runs of doctor and a probe beside gateways, on both engines
     make chaos ARGS="machine --steps 100000"         every public write of the store, with faults, on both engines
 
 A round is on SQLite and on PostgreSQL in turn, with a new seed each. Seeds are printed, and `--seed` runs the same
@@ -50,6 +51,7 @@ from tests.support.machine.driver import run_machine
 from tests.support.pauses import pause_gateways
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
+from tests.support.service_runs import service_runs
 
 from holdfast import __version__
 from holdfast.prove.broken.expected import KINDS
@@ -59,7 +61,7 @@ READY_SECONDS = 1.0
 KILLS_OF_A_STORE = 100
 FAULTS_OF_A_STORE = 125
 IMPORTS_OF_A_STORE = 5
-LOOKS_AT_A_STORE = 100
+LOOKS_AT_A_STORE = 20
 MEAN_BYTES = 75_000
 
 
@@ -217,18 +219,26 @@ def feeds(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
 
 
 def looks(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
-    """Doctor in its modes, and a probe, beside a gateway that writes, a hundred to a store; what was wrong."""
-    done = acknowledged = 0
-    began = time.monotonic()
-    while done < options.looks:
-        some = min(LOOKS_AT_A_STORE, options.looks - done)
-        result = asyncio.run(look_beside_writers(root / f"data-{done}", some, seed=seed, at_once=options.at_once))
-        done, acknowledged = done + result.looks, acknowledged + result.acknowledged
-        say(f"{done} looks, {acknowledged} writes acknowledged, {time.monotonic() - began:.0f} s, seed {seed}")
-        if result.wrong:
-            return result.wrong
-        shutil.rmtree(root / f"data-{done - some}")
-        seed = next_seed(seed)
+    """Doctor in its modes, and a probe, beside a gateway that writes, twenty to a store; what was wrong.
+
+    Every fifth store is on PostgreSQL.
+    """
+    done = acknowledged = number = 0
+    began, first = time.monotonic(), seed
+    with running_server() as server:
+        while done < options.looks:
+            number += 1
+            data, some = root / f"data-{number}", min(LOOKS_AT_A_STORE, options.looks - done)
+            url = server.new_database() if number % 5 == 0 else None
+            result = asyncio.run(look_beside_writers(data, some, seed=seed, at_once=options.at_once, store=url))
+            done, acknowledged = done + result.looks, acknowledged + result.acknowledged
+            engine = "SQLite" if url is None else "PostgreSQL"
+            say(f"{done} looks, {acknowledged} writes acknowledged, {time.monotonic() - began:.0f} s, {engine} {seed}")
+            if result.wrong:
+                return result.wrong
+            shutil.rmtree(data)
+            seed = next_seed(seed)
+    say(f'holdfast {__version__}: make chaos ARGS="looks --looks {options.looks} --seed {first}"')
     return []
 
 
@@ -270,6 +280,25 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
             seconds.append(proved.summary["seconds"])
             seed = next_seed(seed)
     say(f"the whole catalogue in {spread(seconds)}")
+    return []
+
+
+def service(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
+    """The three programs of apps/ over one gateway, killed at random; what was lost, doubled or not proven.
+
+    The results are kept, and a run with the same seed makes only those that are missing.
+    """
+    results = options.results or Path(".artifacts") / "chaos" / f"service-{seed}.jsonl"
+    say(f"{options.runs} runs, first seed {seed}, results: {results}")
+    seconds: list[float] = []
+    kills = 0
+    for run in service_runs(options.runs, root, seed, results, next_seed):
+        say(f"seed {run.seed}: {'; '.join(run.wrong) or f'proven, {run.kills} kills'}")
+        if run.wrong:
+            return run.wrong
+        seconds.append(run.seconds)
+        kills += run.kills
+    say(f"{kills} kills, {spread(seconds)}")
     return []
 
 
@@ -344,6 +373,7 @@ RUNS = {
     "http": http,
     "attacks": attacks,
     "proofs": proofs,
+    "service": service,
     "imports": imports,
     "machine": machine,
     "kinds": kinds,
@@ -369,12 +399,13 @@ def main() -> int:
     parser.add_argument("--breaks", type=int, default=5_000, help="connections to break (default 5,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="hostile inputs (default 1,000,000)")
     parser.add_argument("--proofs", type=int, default=50, help="runs of the proofs (default 50)")
+    parser.add_argument("--runs", type=int, default=50, help="runs of the whole service (default 50)")
     parser.add_argument("--import-kills", type=int, default=200, help="kills of imports (default 200)")
     parser.add_argument("--steps", type=int, default=100_000, help="steps of the state machine (default 100,000)")
     parser.add_argument("--histories", type=int, default=1_000, help="histories to explore (default 1,000)")
     parser.add_argument("--runtime", choices=RUNTIMES, default="bundled", help="whom to explore (default bundled)")
-    parser.add_argument("--at-once", type=int, default=2, help="runs of broken kinds side by side (default 2)")
-    parser.add_argument("--results", type=Path, help="where kinds keeps its results (default: by seed)")
+    parser.add_argument("--at-once", type=int, default=2, help="broken kinds or looks side by side (default 2)")
+    parser.add_argument("--results", type=Path, help="where kinds or service keep their results (default: by seed)")
     parser.add_argument("--seed", type=int, help="the first seed (default: drawn)")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed

@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
 from tests.cli.command import answer, run
+from tests.support.eventually import wait_until
+from tests.support.processes import PATIENCE, holdfast
 
 from holdfast.chat.model_choice import choose_model
 from holdfast.core.errors import InvalidInput
@@ -27,6 +30,22 @@ def test_one_turn_after_the_other_is_one_conversation(storage: str, tmp_path: Pa
     assert second.stdout == "Your name is Ada.\n"
     assert "Ada" not in printed(tmp_path, "What is my name?", *options).stdout
     assert (tmp_path / ".holdfast" / "sessions").exists() is (storage == "file")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_a_turn_of_a_script_in_order(tmp_path: Path, sent: signal.Signals) -> None:
+    def stored() -> dict[str, Any] | None:
+        paths = list((tmp_path / ".holdfast/sessions").glob("*.json"))
+        return json.loads(paths[0].read_bytes()) if paths else None
+
+    with holdfast("chat", "--print", "Slowly count to 4000.", folder=tmp_path) as process:
+        wait_until(lambda: (found := stored()) is not None and found["active_turn_phase"] == "assistant")
+        process.send_signal(sent)
+        assert process.wait(PATIENCE) == 128 + sent
+    left = stored()
+    assert left is not None
+    assert left["active_turn_phase"] is None
+    assert left["last_turn_transition_summary"].startswith("assistant -> finalize [recovery]")
 
 
 def test_json_says_all_that_there_is_to_know(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from holdfast.chat.commands import COMMANDS, ChatOver, CommandCall, parse
 from holdfast.chat.conversation import FAILED, ToolBegin, ToolEnd, Words
 from holdfast.chat.local_conversation import LocalConversation
-from holdfast.core.errors import Conflict, InvalidInput, NotFound
+from holdfast.core.errors import Conflict, HoldfastError, InvalidInput, NotFound
 from holdfast.models import CompletionResponse, Role, ScriptedBackend, SimulatorBackend, ToolCall
 from holdfast.runtime import AgentConfig, RuntimeHandle
 
@@ -102,7 +102,11 @@ async def test_undo_takes_the_last_question_back_and_keeps_it_readable(conversat
     await do(conversation, "My name is Grace.")
     assert "taken back: My name is Grace." in await do(conversation, "/undo")
     assert "Ada" in await do(conversation, "What is my name?")
-    assert "My name is Grace." in [each.text for each in await conversation.sayings()]
+    said = [(each.speaker, each.text) for each in await conversation.sayings()]
+    assert [text for speaker, text in said if speaker == "user"] == ["My name is Ada.", "What is my name?"]
+    assert said[-2] == ("user, taken back", "My name is Grace.")
+    await do(conversation, "/undo")
+    assert re.search(r"→ .*My name is Ada\.", await do(conversation, "/sessions"))
 
 
 async def test_undo_takes_the_whole_turn_back_with_what_the_runtime_asked_in_between(tmp_path: Path) -> None:
@@ -236,7 +240,8 @@ async def test_undo_knows_a_users_words_that_begin_as_ours_do(conversation: Loca
     await do(conversation, "My name is Ada.")
     await do(conversation, f"{mark} is a word that I have read.")
     assert f"taken back: {mark} is a word" in await do(conversation, "/undo")
-    assert [each.speaker for each in await conversation.sayings()].count("user") == 2
+    said = [each.speaker for each in await conversation.sayings()]
+    assert [speaker for speaker in said if "user" in speaker] == ["user", "user, taken back"]
     assert len(conversation._agent.messages) == 2
 
 
@@ -249,14 +254,26 @@ async def test_what_a_user_states_after_our_mark_is_a_fact(tmp_path: Path) -> No
     assert "- [RUNTIME] My name is Ada." in conversation._agent.messages[0].text
 
 
-async def test_a_damaged_conversation_is_listed_as_such_and_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "left", ['{"updated_at":"2026-01-01T00:00:00Z","format":1,"messages":7}', '{"updated_at":"2026-01-0', "", "\0\0\0"]
+)
+async def test_a_damaged_conversation_is_listed_as_such_and_keeps_nobody_from_the_others(
+    tmp_path: Path, left: str
+) -> None:
     conversation = conversation_in(tmp_path)
     await do(conversation, "My name is Ada.")
     damaged = tmp_path / ".holdfast/sessions/20260101T000000Z-00000000.json"
-    damaged.write_text('{"updated_at":"2026-01-01T00:00:00Z","format":1,"messages":7}')
+    damaged.write_text(left)
     listed = await do(conversation, "/sessions")
     assert "My name is Ada." in listed
     assert re.search(rf"{damaged.stem} .*cannot be read", listed)
+    assert await do(conversation_in(tmp_path), "/resume last")
+    shutil.rmtree(tmp_path / ".holdfast/state")
+    for path in damaged.parent.glob("*.json"):
+        if path != damaged:
+            path.unlink()
+    with pytest.raises(HoldfastError, match=damaged.stem):
+        await do(conversation_in(tmp_path), "/resume last")
 
 
 @pytest.mark.parametrize("mode", ["allow", "danger-full-access"])

@@ -115,6 +115,10 @@ def test_a_killed_chat_goes_on_and_what_an_agent_says_stays_text(tmp_path: Path)
         assert "Your name is Ada." in person.type("What is my name?\r")
         shown = person.type("Say: &#27;[2J *done*\r")
         assert "�[2J" in shown
+        refused = person.type("/resume 20260101T000000Z-00000000\r")
+        told = refused[refused.index("error: ") :].splitlines()
+        assert "there is no conversation '20260101T000000Z" in " ".join(told)
+        assert max(len(line) for line in told) < 40
         assert person.leave() == 0
 
 

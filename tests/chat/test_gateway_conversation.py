@@ -1,6 +1,7 @@
 """A chat on a gateway: the conversation is the one that A2A has, and goes on after the gateway was killed."""
 
 import asyncio
+import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -87,6 +88,28 @@ async def test_the_commands_work_there_too(
     assert [each.text for each in await conversation.sayings()] == []
 
 
+async def test_a_conversation_that_is_a_copy_or_was_begun_anew_is_listed_and_resumed(
+    conversation: GatewayConversation, calls: GatewayClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    first = conversation.name
+    await do(conversation, "My name is Ada.")
+    await do(conversation, "/fork")
+    copy = conversation.name
+    await do(conversation, "My name is Bea.")
+    await do(conversation, "My name is Eve.")
+    await do(conversation, "/undo")
+    later = GatewayConversation(calls, first)
+    assert re.search(rf"→ +{first} .*My name is Ada", await do(later, "/sessions"))
+    assert f"this is {copy}" in await do(later, "/resume last")
+    assert "Bea" in await do(later, "What is my name?")
+    await do(later, "/new")
+    await do(later, "My dog is called Rex.")
+    listed = await do(later, "/sessions")
+    assert re.search(rf"→ +{copy} .*My dog is called Rex", listed)
+    assert listed.count(copy) == 1
+
+
 async def test_usage_counts_this_conversation_and_no_other(
     conversation: GatewayConversation, calls: GatewayClient
 ) -> None:
@@ -127,12 +150,13 @@ async def test_a_turn_that_is_stopped_is_stopped_at_the_gateway(conversation: Ga
 
 
 class Flaky:
-    """A connection that breaks, or ends as if all were said, once in the middle of an answer."""
+    """A connection that breaks, or ends as if all were said, so often in the middle of an answer."""
 
-    def __init__(self, calls: GatewayClient, *, breaks: bool) -> None:
+    def __init__(self, calls: GatewayClient, *, breaks: bool, times: int = 1) -> None:
         self.name = calls.name
         self._calls = calls
         self._breaks = breaks
+        self._times = times
         self.asked: list[Any] = []
 
     async def call(self, *args: Any, **options: Any) -> Any:
@@ -144,7 +168,7 @@ class Flaky:
         async for line in self._calls.lines(method, path, body=body, **query):
             yield line
             texts += b'"text"' in line
-            if len(self.asked) == 1 and texts == 5:
+            if len(self.asked) <= self._times and (texts == 5 or len(self.asked) > 1):
                 if self._breaks:
                     raise StoreUnavailable("the connection broke")
                 return
@@ -162,6 +186,16 @@ async def test_a_broken_connection_never_makes_a_second_turn(calls: GatewayClien
     assert "".join(each.text for each in heard if isinstance(each, Words)) == answer.text
     assert [each.text for each in heard if isinstance(each, ChatStatus)] == [f"{why}; asking again for the same turn"]
     assert len(await conversation.sayings()) == 2
+
+
+async def test_a_connection_that_breaks_again_and_again_is_told_of_once(calls: GatewayClient) -> None:
+    flaky = Flaky(calls, breaks=True, times=4)
+    conversation = GatewayConversation(flaky, f"agent:main:a2a:{uuid.uuid4()}")
+    heard: list[ChatTurnEvent] = []
+    await conversation.say("Count to 40.", heard.append)
+    assert len(flaky.asked) == 5
+    told = [each.text for each in heard if isinstance(each, ChatStatus)]
+    assert told == ["the connection broke; asking again for the same turn"]
 
 
 def test_the_command_talks_to_a_gateway_by_its_url(gateway: Running) -> None:

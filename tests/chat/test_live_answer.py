@@ -113,6 +113,19 @@ async def test_a_turn_shows_words_tools_and_checks_and_leaves_no_sign_of_life() 
     assert screen.text() == shown
 
 
+async def test_a_question_stands_apart_from_the_words_before_it() -> None:
+    screen = Screen()
+    view = TurnView(AnswerScreen(ScreenLines(screen)))
+    async with view.live():
+        async with view.pause():
+            screen.write("May it?\n")
+        view.hear(Words("Let me look."))
+        async with view.pause():
+            screen.write("May it?\n")
+        view.hear(ToolEnd("bash", "ls", "finished", "a.txt"))
+    assert screen.text() == "May it?\nLet me look.\n\nMay it?\n\n✓ bash: ls\n"
+
+
 def test_a_paragraph_that_takes_long_to_paint_is_painted_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     paintings = 0

@@ -8,6 +8,7 @@ import apsw
 import pytest
 from tests.cli.command import answer, run
 from tests.cli.test_doctor import inodes
+from tests.gateway.holders import client
 from tests.gateway.process import running
 from tests.support.legacy_layout import conversation, write_index, write_session
 
@@ -103,6 +104,35 @@ def test_a_validation_fails_for_entries_that_no_session_can_be_made_of(data: Pat
     write_index(data, "{")
     assert [issue["code"] for issue in ask("validate", data, code=1)["issues"]].count("store_unreadable") == 1
     assert ask("inspect", data)["totals"]["issues"] > 0
+
+
+def test_sessions_whose_index_had_to_stay_are_looked_at_in_the_record(data: Path) -> None:
+    """It names one that cannot be read, so it stays, though the files of the others have moved."""
+    keys = {"agent:main:one": "one", "agent:main:also": "one", "agent:main:two": "two"}
+    write_index(data, {**keys, "agent:main:bad": 5, "agent:main:gone": "gone"})
+    done = ask("import", data, code=1)
+    assert sorted(issue["code"] for issue in done["issues"]) == [
+        "entry_invalid",
+        "transcript_missing",
+        "unreferenced_jsonl",
+    ], "each is said once"
+    told = [
+        (each["importedEntries"], each["importedTranscriptEvents"], each["archivedFiles"]) for each in done["targets"]
+    ]
+    assert told == [(3, 5, 2), (1, 4, 2)]
+    assert [sum(column) for column in zip(*told, strict=True)] == [
+        done["totals"][name] for name in ("importedEntries", "importedTranscriptEvents", "archivedFiles")
+    ]
+    assert (data / "agents/main/sessions/sessions.json").exists()
+    missing = [issue for issue in ask("inspect", data)["issues"] if issue["code"] == "transcript_missing"]
+    assert [issue["sessionKey"] for issue in missing] == ["agent:main:gone"]
+    valid = ask("validate", data, code=1)
+    assert (valid["totals"]["validatedEntries"], valid["totals"]["validatedTranscriptEvents"]) == (4, 9)
+    assert ask("dry-run", data)["totals"]["importedEntries"] == 0
+    with running(data) as gateway, client(gateway.url) as asking:
+        asking.post("/api/actions/two", json={"type": "note"}).raise_for_status()
+    codes = {(issue["code"], issue["sessionKey"]) for issue in ask("validate", data, code=1)["issues"]}
+    assert ("events_differ", "agent:main:two") in codes
 
 
 def test_an_import_that_was_cut_off_is_finished_by_recover(data: Path) -> None:

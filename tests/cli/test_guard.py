@@ -4,16 +4,20 @@ import json
 import os
 import shutil
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.cli.command import answer, run
 from tests.client.looking import free_port
+from tests.gateway.process import running
 from tests.support.eventually import wait_until
 from tests.support.guard_kills import kept, kill_guards
 from tests.support.processes import first_line, holdfast
 
+from holdfast.cli import main
 from holdfast.core.errors import HoldfastError
 
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -122,6 +126,23 @@ def test_secrets_are_masked_and_counted_and_stay_masked_in_that_session(folder: 
     assert kept(data, OTHER) == [telling]
 
 
+@pytest.mark.parametrize("count", [1, MANY])
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a gateway"])
+def test_an_import_keeps_no_copy_of_the_secrets_of_a_masked_session(
+    folder: Path, data: Path, count: int, beside: bool
+) -> None:
+    telling = line(1, key=f"my key is {SECRET}")
+    for number in range(count):
+        write(path_of(folder, f"{number:08}-1111-4111-8111-111111111111"), telling)
+    assert once(folder, data)["masked"] == count
+    write(path_of(folder, OTHER), telling)
+    with running(data) if beside else nullcontext():
+        done = answer("sessions", "import", str(folder), "--verbatim", data=data)
+    assert (len(done["thereBefore"]), done["sessions"]) == (count, [OTHER])
+    copies = [path for path in Path(done["kept"]).rglob("*.jsonl") if SECRET.encode() in path.read_bytes()]
+    assert [path.stem for path in copies] == [OTHER], "that one was begun verbatim"
+
+
 def test_a_file_that_cannot_be_read_is_refused_and_the_others_are_kept(folder: Path, data: Path) -> None:
     path_of(folder).symlink_to("/etc/passwd")
     write(path_of(folder, OTHER), line(1))
@@ -209,6 +230,26 @@ def test_the_unit_is_written_and_nothing_is_started(folder: Path, data: Path, mo
     Path(done["unit"]).write_text("mine")
     refused = run("guard", "--install", data=data)
     assert refused.exit_code == 2 and Path(done["unit"]).read_text() == "mine"
+
+
+def test_the_unit_guards_what_the_command_would_and_tells_nobody_a_secret(data: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "systemd" / "user" / "holdfast-guard.env"
+
+    def unit(store: str, token: str | None = None) -> str:
+        words = ["guard", "--install", "--json", "--store", store, "--data", str(data)]
+        environment = {"XDG_CONFIG_HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": "/elsewhere", "HOLDFAST_URL": None}
+        done = CliRunner().invoke(main, words, env={**environment, "HOLDFAST_TOKEN": token})
+        return Path(json.loads(done.stdout)["unit"]).read_text()
+
+    written = unit("postgresql://guard:tops3cretword@db/x", "hf_tops3cretword")
+    assert "--folder /elsewhere " in written and "tops3cretword" not in written
+    assert f"EnvironmentFile=-{beside}" in written and beside.stat().st_mode & 0o777 == 0o600
+    assert beside.read_text().splitlines() == [
+        'HOLDFAST_STORE="postgresql://guard:tops3cretword@db/x"',
+        'HOLDFAST_TOKEN="hf_tops3cretword"',
+    ]
+    assert f"--store sqlite:///{Path.cwd()}/here.db " in unit("sqlite:///here.db")
+    assert not beside.exists(), "it would be another store's"
 
 
 def test_what_a_guard_kept_comes_out_as_the_file_and_one_that_was_rewritten_says_so(

@@ -19,7 +19,15 @@ from tests.support.processes import PATIENCE, environment, holdfast
 
 from holdfast.cli import main
 
-SERVERS = {("serve",), ("sim",), ("prove",), ("prove", "store"), ("prove", "explore"), ("prove", "live")}
+SERVERS = {
+    ("serve",),
+    ("sim",),
+    ("prove",),
+    ("prove", "store"),
+    ("prove", "explore"),
+    ("prove", "live"),
+    ("prove", "service"),
+}
 """Run as processes: what they are given may be good enough to begin with."""
 REST: dict[tuple[str, ...], list[str]] = {
     ("sessions", "show"): ["one"],
@@ -45,6 +53,7 @@ BOUNDS: dict[tuple[str, ...], dict[str, str]] = {
     ("serve",): {"--port": "0"},
     ("sim",): {"--port": "0"},
     ("prove", "explore"): {"--histories": "1", "--faults": "none"},
+    ("prove", "service"): {"--checkout": "nowhere"},
 }
 """What keeps a server out of the others' way, or has it end soon, where the value is good enough to begin with."""
 BEGUN = "Ctrl-C stops it"

@@ -216,8 +216,10 @@ def test_a_refusal_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     with file_size_limit(len(before) + 20), pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         refusals.add(b'{"n":1}', {"code": "x"})
     assert refusals.path.read_bytes() == before
-    refusals.add(b'{"n":2}', {"code": "x"})
-    assert [json.loads(each)["entry"]["n"] for each in refusals.path.read_text().splitlines()] == [0, 2]
+    refusals.add(b'{"n":null}', {"code": "x"})
+    refusals.add(b"torn \xff", {"code": "x"})
+    found = [json.loads(each)["entry"] for each in refusals.path.read_text().splitlines()]
+    assert found == [{"n": 0}, {"n": None}, "torn \\xff"]
     assert refusals.size == refusals.path.stat().st_size
 
 

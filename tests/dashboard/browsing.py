@@ -1,6 +1,6 @@
 """The dashboard in a real Chromium: one tab, what it complained of, and what its policy forbade."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,10 @@ expect.set_options(timeout=PATIENCE_MS)
 
 FORBIDDEN = """
 window.forbidden = [];
+window.jumps = [];
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) if (!each.hadRecentInput) window.jumps.push(each.value);
+}).observe({ type: "layout-shift", buffered: true });
 addEventListener("securitypolicyviolation", (e) => window.forbidden.push(`${e.violatedDirective} ${e.blockedURI}`));
 """
 
@@ -69,6 +73,15 @@ class Tab:
         """Wait until an older entry than this one is in the page. (The page's policy lets nobody evaluate a text in it,
         so the waiting is done here.)"""
         wait_until(lambda: self.seqs()[0] < seq or None)
+
+    def wait_until(self, look: Callable[[], object]) -> None:
+        """Wait until this is so; what the page asks for is passed on meanwhile."""
+
+        def looked() -> object:
+            self.page.wait_for_timeout(20)
+            return look()
+
+        wait_until(looked)
 
     def check_calm(self) -> None:
         """Nothing was forbidden, nothing failed, and nothing was asked of another site."""

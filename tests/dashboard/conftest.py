@@ -1,14 +1,24 @@
-"""One Chromium and one gateway for the tests of a module; each test has a tab of its own."""
+"""One Chromium and one gateway for the tests of a module; each test has a tab of its own.
+
+A module that says `ON_BOTH_ENGINES = True` has its tests with a gateway on each of them in turn."""
 
 from collections.abc import Iterator
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser
+from tests.conftest import ENGINES
 from tests.dashboard.browsing import Tab, running_browser, tab_of
 from tests.dashboard.screen import Screen, new_screen
 from tests.gateway.process import running
+from tests.support.postgres import Server
 from tests.support.web import web_client
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each engine in turn, where a module wants that."""
+    if getattr(metafunc.module, "ON_BOTH_ENGINES", False) and "gateway_url" in metafunc.fixturenames:
+        metafunc.parametrize("gateway_url", ENGINES, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +28,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def gateway_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def gateway_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A gateway process."""
-    with running(tmp_path_factory.mktemp("gateway") / "data") as gateway:
+    store: tuple[str, ...] = ()
+    if getattr(request, "param", "sqlite") == "postgresql":
+        server: Server = request.getfixturevalue("postgres")
+        store = ("--store", server.new_store())
+    with running(tmp_path_factory.mktemp("gateway") / "data", *store) as gateway:
         yield gateway.url
 
 

@@ -13,6 +13,7 @@ from tests.dashboard.screen import Screen
 from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 YES = "“Yes, I approve.”"
 

@@ -30,6 +30,7 @@ PAGES = {
     "administration?tab=backup": "Back up now",
     "nowhere": "There is no such page",
     "sessions/nobody": "There is no such session",
+    "sessions/deleted-one": "This session was deleted",
 }
 """What is on each of them, once it is there."""
 PANELS = {

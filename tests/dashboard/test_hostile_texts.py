@@ -1,7 +1,7 @@
 """More than three hundred texts that would run, load or break out, in the fields that the pages show: none of them
 runs, none is stopped only by the page's policy, and none asks anything of another site.
 
-Not here: names of attachments, and questions of agents, which no client writes directly."""
+What agents write, names of files, keys and questions are in `test_hostile_words_of_agents.py`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.dashboard.browsing import Tab, needs_chromium, tab_of
+from tests.dashboard.browsing import Tab, needs_chromium
+from tests.dashboard.harmless import look_at_all, watched_tab
 from tests.dashboard.hostile_texts import hostile_texts
 from tests.dashboard.samples import summary
 from tests.dashboard.writing import append, describe, message, ok
@@ -20,42 +21,6 @@ pytestmark = [pytest.mark.e2e, needs_chromium]
 TEXTS = tuple(hostile_texts())
 MANY = 300
 """Of these texts every field takes at least so many; it may refuse some, for a character in them."""
-CALLED = """
-window.numbers = [];
-window.executed = (number) => window.numbers.push(number);
-"""
-STRANGE = (
-    "main :is(script, iframe, object, embed, base, link, meta, style, form[action], [onerror], [onload], [onfocus])"
-)
-OPEN_ALL = "document.querySelectorAll('main [aria-expanded=false]').forEach((each) => each.click())"
-SCROLLED = """(() => {
-  let moved = false;
-  for (const each of document.querySelectorAll("main, main *")) {
-    const before = each.scrollTop;
-    if (each.scrollHeight > each.clientHeight + 1) each.scrollTop = before + each.clientHeight * 0.8 * DIRECTION;
-    moved ||= Math.abs(each.scrollTop - before) > 1;
-  }
-  return moved;
-})()"""
-
-
-def check_harmless(tab: Tab) -> None:
-    """Nothing that is in the page now has run, would run when it is pressed, or leads elsewhere than links may."""
-    assert tab.ask("window.numbers") == []
-    assert tab.ask("window.forbidden") == []
-    assert tab.ask(f"document.querySelectorAll('{STRANGE}').length") == 0
-    links = tab.ask("[...document.querySelectorAll('main a[href]')].map((each) => each.protocol)")
-    assert set(links) <= {"http:", "https:", "mailto:"}
-
-
-def look_at_all(tab: Tab, direction: int = 1) -> None:
-    """Scroll from one end to the other, with everything opened that can be."""
-    quiet = 0
-    while quiet < 3:
-        tab.ask(OPEN_ALL)
-        check_harmless(tab)
-        quiet = 0 if tab.ask(SCROLLED.replace("DIRECTION", str(direction))) else quiet + 1
-        tab.page.wait_for_timeout(20)  # a frame or two, so that what came into view is drawn
 
 
 def taken(write: Callable[[str], httpx2.Response]) -> int:
@@ -119,11 +84,8 @@ def hostile(client: httpx2.Client) -> httpx2.Client:
 
 @pytest.fixture
 def watched(browser: Browser, gateway_url: str, hostile: httpx2.Client) -> Any:
-    with tab_of(browser, gateway_url) as tab:
-        tab.page.add_init_script(CALLED)
+    with watched_tab(browser, gateway_url) as tab:
         yield tab
-        check_harmless(tab)
-        tab.check_calm()
 
 
 def test_in_the_list_of_sessions(watched: Tab) -> None:

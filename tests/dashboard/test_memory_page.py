@@ -11,6 +11,7 @@ from tests.dashboard.screen import Screen, new_screen
 from tests.gateway.process import running
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 

@@ -6,6 +6,8 @@ from playwright.sync_api import Browser, expect
 from tests.dashboard import samples
 from tests.dashboard.browsing import PHONE, needs_chromium
 from tests.dashboard.screen import new_screen
+from tests.dashboard.whole_session import whole_session
+from tests.dashboard.writing import append, message
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -44,3 +46,26 @@ def test_pages_fit_and_have_names(browser: Browser, gateway_url: str, runs: list
             expect(main.get_by_text(words.split("|")[-1]).first).to_be_visible()
             assert (place, screen.nameless) == (place, [])
             assert (place, screen.wider) == (place, [])
+
+
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_nothing_jumps_while_a_page_loads(
+    browser: Browser, gateway_url: str, client: httpx2.Client, runs: list[str], width: int
+) -> None:
+    """What is seen stays where it is (the browser's own measure: 0.1 is a page that people call restless)."""
+    whole = whole_session(client, f"calm-{width}")
+    tall = "\n\n".join(f"paragraph {number}" for number in range(20))
+    append(client, f"tall-{width}", *(message("agent", tall) for _ in range(8)), message("agent", "A head"))
+    more = {
+        "sessions": "A head",
+        **{f"sessions/{whole.session}{rest}": "A head" for rest in ("", "?panel=details", "?panel=files")},
+    }
+    more[f"sessions/tall-{width}"] = "A head"
+    with new_screen(browser, gateway_url, width=width) as screen:
+        for place, words in (PAGES | more).items():
+            screen.open(place)
+            expect(screen.page.get_by_text(words).first).to_be_attached()
+            expect(screen.page.locator("main [aria-busy=true]")).to_have_count(0)
+            screen.page.wait_for_load_state("networkidle")
+            jumps = screen.page.evaluate("window.jumps.reduce((sum, each) => sum + each, 0)")
+            assert (place, jumps) <= (place, 0.05)

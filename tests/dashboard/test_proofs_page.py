@@ -1,7 +1,9 @@
 """Proofs: runs with their reports, two of them compared, and how each proof came out over time."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -13,6 +15,7 @@ from tests.gateway.process import running
 from tests.prove.folders import HOSTILE
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +106,19 @@ def test_what_was_posted_is_text(screen: Screen, client: httpx2.Client) -> None:
 def test_a_run_that_is_not_there_is_said(screen: Screen) -> None:
     screen.open("proofs/p-00000000000000000000000000000000")
     expect(screen.page.get_by_role("alert")).to_be_visible()
+
+
+def test_runs_of_a_folder_are_shown_to_operators(browser: Browser, tmp_path: Path) -> None:
+    run = samples.summary({"crash": "disproven", "name": "proven"}, at=datetime.now(UTC), target="from a folder")
+    place = tmp_path / "evidence" / "prove" / "2026-11-18"
+    place.mkdir(parents=True)
+    (place / "summary.json").write_text(json.dumps(run))
+    (place / "report.html").write_text("<script>document.title = 'taken'</script>")
+    with (
+        running(tmp_path / "data", "--proofs", str(tmp_path / "evidence")) as gateway,
+        new_screen(browser, gateway.url) as screen,
+    ):
+        screen.open("proofs")
+        screen.page.get_by_role("link", name="from a folder").click()
+        expect(screen.region("Where it broke")).to_contain_text("Got one turn")
+        expect(screen.region("Claims")).to_contain_text(samples.CLAIMS["crash"])

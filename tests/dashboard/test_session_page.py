@@ -10,6 +10,7 @@ from tests.dashboard.screen import Screen
 from tests.dashboard.writing import append, describe, message, ok
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 def test_who_said_what_with_markdown_and_tools_folded(tab: Tab, client: httpx2.Client) -> None:
@@ -57,6 +58,18 @@ def test_the_newest_page_first_and_older_ones_as_one_scrolls_up(tab: Tab, client
     expect(tab.page.locator('[data-seq="700"]')).to_be_visible()
 
 
+def test_older_events_that_come_leave_the_reader_where_he_is(tab: Tab, client: httpx2.Client) -> None:
+    for start in range(0, 700, 100):
+        append(client, "place-1", *({"type": "note", "details": {"n": start + number}} for number in range(100)))
+    tab.go("sessions/place-1")
+    expect(tab.page.locator('[data-seq="700"]')).to_be_visible()
+    transcript = tab.page.get_by_role("region", name="Transcript")
+    for first in (501, 301, 101):
+        transcript.evaluate("(each) => { each.scrollTop = 0; }")
+        tab.wait_for_top_below(first)
+        expect(tab.page.locator(f'[data-seq="{first}"]')).to_be_in_viewport()
+
+
 def test_one_who_wants_no_motion_begins_at_the_end_too(screen: Screen, client: httpx2.Client) -> None:
     tall = "\n\n".join(f"paragraph {number}" for number in range(30))
     append(client, "calm-1", *(message("agent", tall) for _ in range(12)), message("agent", "the last word"))
@@ -82,6 +95,9 @@ def test_a_link_leads_to_an_event_and_keys_from_prompt_to_prompt(tab: Tab, clien
     for seq in (152, 303, 454):
         tab.page.keyboard.press("]")
         expect(tab.page.locator(f'[data-seq="{seq}"]')).to_have_class(re.compile("marked"))
+    for key in "[[[]]":  # faster than the page scrolls, and each counts
+        tab.page.keyboard.press(key)
+    expect(tab.page.locator('[data-seq="303"]')).to_have_class(re.compile("marked"))
 
 
 def test_search_inside_leads_to_the_event(tab: Tab, client: httpx2.Client) -> None:

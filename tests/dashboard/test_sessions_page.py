@@ -10,6 +10,7 @@ from tests.dashboard.writing import append, describe, message, ok
 from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 
 def row(tab: Tab, session: str) -> Locator:
@@ -23,8 +24,21 @@ def test_a_row_says_what_the_session_is(tab: Tab, client: httpx2.Client) -> None
     shown = row(tab, "row-1")
     for words in ("An invoice", "It is mended.", "ada", "main", "billing"):
         expect(shown).to_contain_text(words)
+    expect(shown.get_by_title("3 events")).to_have_text("3")
+    expect(shown.get_by_title("0 tokens")).to_have_text("—")
     expect(shown.get_by_role("img", name="active")).to_be_visible()
     assert re.search(r"\d{4}", shown.locator("time").get_attribute("title") or "")
+
+
+def test_a_row_of_a_conversation_has_its_key_events_and_tokens(tab: Tab, client: httpx2.Client) -> None:
+    ok(client.post("/api/chat/agent:main:row-2", json={"text": "Hi, my name is Ada."}))
+    session = ok(client.get("/api/keys/agent:main:row-2"))["sessionId"]
+    head = ok(client.get(f"/api/sessions/{session}"))["metadata"]["headSeq"]
+    tab.go("sessions")
+    shown = row(tab, session)
+    expect(shown).to_contain_text("agent:main:row-2")
+    expect(shown.get_by_title(f"{head} events")).to_be_visible()
+    expect(shown.get_by_title(re.compile(r"^[1-9][\d,]* tokens$"))).to_be_visible()
 
 
 def test_what_happens_appears_without_a_reload(tab: Tab, client: httpx2.Client) -> None:
@@ -64,6 +78,61 @@ def test_filters_and_words_are_in_the_address_and_survive_a_reload(tab: Tab, cli
     tab.go("sessions?q=nobody+ever+said+this")
     tab.page.get_by_role("button", name="Remove all filters").click()
     expect(row(tab, "kite")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "chip"),
+    [
+        ("User", "filter-ada", "user filter-ada"),
+        ("Tag", "filter-sky", "tag filter-sky"),
+        ("Agent", "filter-bot", "agent filter-bot"),
+    ],
+)
+def test_each_filter_is_set_in_the_page_kept_and_removed(
+    tab: Tab, client: httpx2.Client, label: str, value: str, chip: str
+) -> None:
+    describe(client, "filter-in", userId="filter-ada", agent="filter-bot", tags=["filter-sky"])
+    describe(client, "filter-out", userId="filter-grace", agent="main", tags=["sea"])
+    tab.go("sessions")
+    expect(row(tab, "filter-out")).to_be_visible()
+    tab.page.get_by_role("button", name="Filters").click()
+    form = tab.page.get_by_role("form", name="Filters")
+    form.get_by_label(label).fill(value)
+    edges = "(form) => [...form.querySelectorAll('input, button')].map((each) => each.getBoundingClientRect().right)"
+    assert max(form.evaluate(edges)) <= form.evaluate("(form) => form.getBoundingClientRect().right")
+    form.get_by_role("button", name="Apply").click()
+    expect(row(tab, "filter-out")).to_have_count(0)
+    expect(row(tab, "filter-in")).to_be_visible()
+    tab.page.reload()
+    expect(row(tab, "filter-in")).to_be_visible()
+    expect(row(tab, "filter-out")).to_have_count(0)
+    tab.page.get_by_role("button", name=chip).click()
+    expect(row(tab, "filter-out")).to_be_visible()
+
+
+def test_status_hold_and_days_are_filters_too(tab: Tab, client: httpx2.Client) -> None:
+    for session in ("state-1", "state-2"):
+        describe(client, session, tags=["state"])
+    ok(client.post("/api/sessions/state-1/finalize", json={"status": "failed"}))
+    ok(client.post("/api/sessions/state-2/hold", json={"held": True}))
+    tab.go("sessions?tag=state")
+    expect(tab.page.locator("[data-session]")).to_have_count(2)
+    tab.page.get_by_label("Status").select_option("failed")
+    expect(row(tab, "state-2")).to_have_count(0)
+    expect(row(tab, "state-1")).to_be_visible()
+    tab.page.get_by_label("Status").select_option("")
+    expect(row(tab, "state-2")).to_be_visible()
+    tab.page.get_by_role("button", name="Filters").click()
+    tab.page.get_by_label("On legal hold").check()
+    tab.page.get_by_role("button", name="Apply").click()
+    expect(row(tab, "state-1")).to_have_count(0)
+    expect(row(tab, "state-2")).to_be_visible()
+    tab.page.get_by_role("button", name="Filters (2)").click()
+    tab.page.get_by_label("On legal hold").uncheck()
+    tab.page.get_by_label("Began since").fill("2100-01-01")
+    tab.page.get_by_role("button", name="Apply").click()
+    expect(tab.page.get_by_text("No session fits")).to_be_visible()
+    ok(client.post("/api/sessions/state-2/hold", json={"held": False}))
 
 
 def test_many_are_tagged_archived_and_deleted_at_once(tab: Tab, client: httpx2.Client) -> None:
@@ -135,6 +204,34 @@ def test_unread_until_it_is_opened(tab: Tab, client: httpx2.Client) -> None:
     tab.page.keyboard.press("u")
     expect(row(tab, "unread-1")).to_be_visible()
     expect(row(tab, "unread-1").get_by_label("Unread")).to_have_count(0)
+
+
+def test_a_line_says_where_one_looked_last(tab: Tab, client: httpx2.Client) -> None:
+    describe(client, "before-1", tags=["seen"])
+    append(client, "before-1", message("user", "seen before"))
+    tab.go("sessions?tag=seen")
+    expect(row(tab, "before-1")).to_be_visible()
+    row(tab, "before-1").get_by_role("link").click()
+    expect(tab.page.get_by_role("article").get_by_text("seen before")).to_be_visible()
+    wait_until(lambda: '"before-1":2' in tab.ask("JSON.stringify(localStorage)").replace("\\", ""), pause=0.05)
+    tab.page.keyboard.press("u")
+    expect(row(tab, "before-1")).to_be_visible()
+    tab.page.goto("about:blank")  # it is kept that this was looked at
+    append(client, "before-1", message("agent", "new since"))
+    describe(client, "before-2", tags=["seen"])
+    tab.go("sessions?tag=seen")
+    expect(row(tab, "before-2")).to_be_visible()
+    list_of = tab.page.get_by_role("list", name="Sessions")
+    expect(list_of).to_contain_text("Last seen")
+    places = (
+        "(all) => all.map((each) => [each.dataset.session ?? 'line', Math.round(each.getBoundingClientRect().top)])"
+    )
+    found = dict(tab.page.locator("[data-session], .seen").evaluate_all(places))
+    assert found["before-2"] < found["line"] < found["before-1"]
+    expect(row(tab, "before-1").get_by_label("Unread")).to_be_visible()
+    row(tab, "before-1").get_by_role("link").click()
+    expect(tab.page.get_by_role("article").get_by_text("new since")).to_be_visible()
+    expect(tab.page.get_by_role("feed").get_by_text("Last seen")).to_be_visible()
 
 
 def test_pages_follow_as_one_scrolls(tab: Tab, client: httpx2.Client) -> None:

@@ -15,6 +15,7 @@ from tests.dashboard.writing import append, message, ok
 from tests.support.eventually import wait_until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 SIZE_OF_PICTURES = "(all) => all.map((each) => [each.src.split(':')[0], each.naturalWidth, each.naturalHeight])"
 

@@ -35,8 +35,11 @@ def test_every_setting_in_deploy_is_one_of_serves() -> None:
 
 def test_the_image_is_made_from_files_that_are_there_and_let_in() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "deploy" / "Dockerfile").read_text(), re.MULTILINE)
-    names = {name for line in copied for name in line.split()}
+    files = ((ROOT / folder / "Dockerfile").read_text() for folder in ("deploy", "apps"))
+    copied = [line for text in files for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)]
+    below_apps = {name for line in copied for name in line.split() if name.startswith("apps/")}
+    assert below_apps and ".venv" not in " ".join(below_apps)
+    names = {name for line in copied for name in line.split()} - below_apps
     assert names == let_in
     assert all((ROOT / name).exists() for name in names)
 

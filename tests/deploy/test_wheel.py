@@ -138,6 +138,15 @@ def test_the_manual_and_the_bill_of_materials_are_in_the_wheel(bin_folder: Path)
     assert there - named <= {each for each in there if each.startswith("holdfast")}
 
 
+def test_the_plugin_for_claude_code_is_in_the_wheel(bin_folder: Path) -> None:
+    said = subprocess.run([bin_folder / "holdfast", "hook", "--plugin"], capture_output=True, text=True, check=True)
+    folder = Path(said.stdout.strip())
+    assert folder.is_relative_to(bin_folder.parent.resolve())
+    (listed,) = json.loads((folder / ".claude-plugin" / "marketplace.json").read_text())["plugins"]
+    hooks = json.loads((folder / listed["source"] / "hooks" / "hooks.json").read_text())
+    assert "SessionEnd" in hooks["hooks"] and (folder / listed["source"] / "scripts" / "hook").is_file()
+
+
 def test_a_release_is_built_the_same_twice(wheel: Path, tmp_path: Path) -> None:
     sdist = built(tmp_path, "sdist")
     with tarfile.open(sdist) as archive:

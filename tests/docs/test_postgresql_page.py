@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.docs.test_documented_snippets import ROOT, free_port
 from tests.support.cluster import USER, cluster
+from tests.support.snippets import ROOT, free_port
 
 PAGE = ROOT / "docs" / "postgresql.md"
 PROGRAMS = ("initdb", "pg_ctl", "pg_basebackup", "pg_rewind", "psql")

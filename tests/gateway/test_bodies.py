@@ -12,19 +12,21 @@ from tests.gateway.test_problems import check
 from tests.support.web import async_web_client
 
 from holdfast.core.errors import InvalidInput, TooLarge
+from holdfast.gateway.access.authority import TokenHolders
 from holdfast.gateway.api.body import parse_actions
 from holdfast.gateway.app import create_app
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.listen import listen, url_of
 from holdfast.gateway.connections.protocols import http_protocol
 from holdfast.gateway.connections.unsent_output import UnsentOutput
+from holdfast.gateway.gateway import Gateway
 from holdfast.store import Store
 from holdfast.store.log.prepare import MAX_EVENTS
 
 
 async def test_all_bodies_together_fit_into_memory(store: Store) -> None:
     """Each one is small enough, but not with what the others have sent already."""
-    transport = httpx2.ASGITransport(create_app(store, limits=ConnectionLimits(max_body=1000, max_bodies=1500)))
+    transport = httpx2.ASGITransport(create_app(store, limits=ConnectionLimits(max_body=1000, max_bodies=2000)))
     goes_on = asyncio.Event()
     halfway = asyncio.Event()
 
@@ -45,6 +47,39 @@ async def test_all_bodies_together_fit_into_memory(store: Store) -> None:
         assert (await first).status_code == 201
         assert (await client.post("/api/actions/s", content=body)).status_code == 201
         assert (await client.get("/api/sessions/s")).json()["metadata"]["headSeq"] == 3
+
+
+async def test_a_tenant_with_large_bodies_leaves_room_for_others(store: Store) -> None:
+    """However slowly it sends them."""
+    owners = {name: f"{store.tenant}-{name}" for name in "ab"}
+    tokens = {name: (await store.tokens.create(name, ("write",), tenant=owners[name]))[1] for name in owners}
+    gateway = Gateway(store, authority=TokenHolders(store, {}))
+    limits = ConnectionLimits(max_body=1000, max_bodies=2000)
+    transport = httpx2.ASGITransport(create_app(store, gateway=gateway, limits=limits))
+    goes_on = asyncio.Event()
+    sent: asyncio.Queue[None] = asyncio.Queue()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b'{"type":"x"' + b" " * 700
+        sent.put_nowait(None)
+        await goes_on.wait()
+        yield b"}"
+
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", trust_env=False) as client:
+
+        async def send(owner: str, content: bytes | AsyncIterator[bytes]) -> int:
+            headers = {"Authorization": f"Bearer {tokens[owner]}"}
+            return (await client.post("/api/actions/s", content=content, headers=headers)).status_code
+
+        slow_ones = [asyncio.create_task(send("a", slow())) for _ in range(2)]
+        for _ in slow_ones:
+            await sent.get()
+        body = b'{"type":"x"}' + b" " * 300
+        assert await send("a", body) == 503
+        assert await send("b", body) == 201
+        goes_on.set()
+        assert await asyncio.gather(*slow_ones) == [201, 201]
+        assert await send("a", body) == 201
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["lines", "array"])

@@ -7,6 +7,7 @@ import pytest
 from tests.gateway.test_problems import check
 
 from holdfast.core.large_json import LARGE, LARGE_JSON, MAX_VALUES
+from holdfast.gateway.routes.actions import LARGE_DETAILS
 
 TEXT = "x" * LARGE
 
@@ -69,3 +70,16 @@ async def test_it_was_another_process(client: httpx2.AsyncClient) -> None:
     LARGE_JSON.close()
     await client.post("/api/actions/s", json={"type": "x", "details": {"t": TEXT}})
     assert LARGE_JSON._process is not None and LARGE_JSON._process.poll() is None
+
+
+async def test_large_details_are_sent_as_they_are_stored_and_nothing_is_missing(client: httpx2.AsyncClient) -> None:
+    """They are pieces of the answer of their own: its length, its order and small ones beside them are as always."""
+    contents = ["small", TEXT, "é", TEXT[: LARGE_DETAILS // 2], TEXT + "y"]
+    for content in contents:
+        assert (await client.post("/api/actions/s", json={"type": "x", "details": {"t": content}})).status_code == 201
+    answer = await client.get("/api/actions/s")
+    assert [each["details"]["t"] for each in answer.json()["actions"]] == contents
+    assert answer.headers["content-length"] == str(len(answer.content))
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.content.endswith(b"}\n")
+    assert b"\0" not in answer.content

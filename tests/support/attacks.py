@@ -30,6 +30,7 @@ PATCHING = 6
 SESSIONS = 40
 FOLLOWERS = 100
 MEMBERS = 750_000
+MEMBERS_OF_A_STATE = 52_000
 SIZES = (15 * MB, 4 * MB, 1_000_000, 60_000, 10_000)
 """Of a document, the largest first."""
 PATIENCE = 60.0
@@ -58,7 +59,10 @@ class Target:
 
     def call(self, method: str, path: str, value: object = None, **headers: str) -> int:
         """Ask on a connection of its own, take the answer and throw it away; its status."""
-        content = None if value is None else json.dumps(value).encode()
+        return self.send(method, path, None if value is None else json.dumps(value).encode(), **headers)
+
+    def send(self, method: str, path: str, content: bytes | None, **headers: str) -> int:
+        """The same with a body as it is."""
         headers |= {"Authorization": f"Bearer {self.token}"}
         status = 0
         try:
@@ -139,6 +143,27 @@ def patch(target: Target) -> None:
     target.call("PATCH", "/api/state/s", {"n": random.random()})
 
 
+def patch_members(target: Target) -> None:
+    """A change of a state as large as is taken, of as many members as go into it."""
+    state = {"workspace": {f"k{n}": n for n in range(MEMBERS_OF_A_STATE)}}
+    target.call("PATCH", f"/api/state/members-{random.randrange(PATCHING)}", state)
+
+
+def large_key(target: Target) -> None:
+    """An event of many members under a key."""
+    _send_spelt(target, ", ")
+
+
+def spell(target: Target) -> None:
+    """The same event under the same key, written otherwise."""
+    _send_spelt(target, ",")
+
+
+def _send_spelt(target: Target, comma: str) -> None:
+    body = json.dumps({"type": "large", "details": {f"k{n}": n for n in range(MEMBERS)}}, separators=(comma, ":"))
+    target.send("POST", "/api/actions/spelt", body.encode(), **{"Idempotency-Key": "spelt"})
+
+
 def large_metadata(target: Target) -> None:
     """Sessions with metadata as large as is taken."""
 
@@ -203,6 +228,8 @@ ATTACKS: dict[str, Attack] = {
     "searches": Attack(large_events, search),
     "retries": Attack(long_session, _together(4, retry)),
     "states": Attack(large_state, _together(PATCHING, patch)),
+    "members": Attack(lambda _: None, _together(PATCHING, patch_members)),
+    "spellings": Attack(large_key, _together(4, spell)),
     "followers-ws": Attack(first_event, follow("/ws?session=followed")),
     "followers-sse": Attack(first_event, follow("/api/feed?session=followed")),
     "answers": Attack(large_events, ask),

@@ -47,20 +47,27 @@ def program() -> Path:
 class ClaudeCode:
     """The program with a home of its own; `folder` is where it keeps its sessions."""
 
-    def __init__(self, home: Path, url: str) -> None:
+    def __init__(self, home: Path, url: str, **variables: str) -> None:
         self.folder = home / ".claude"
+        self.work = home / "work"
         self._home = home
         self._url = url
+        self._variables = variables
         self._program = program()
 
     def turn(self, words: str, *options: str) -> dict[str, Any]:
         """Say something, and wait for the answer."""
-        work, temporary = self._home / "work", self._home / "tmp"
-        for each in (work, temporary, self.folder):
+        answer: dict[str, Any] = json.loads(self.run("-p", words, "--output-format", "json", *options))
+        return answer
+
+    def run(self, *arguments: str) -> str:
+        """Run the program with these arguments; what it says on stdout."""
+        temporary = self._home / "tmp"
+        for each in (self.work, temporary, self.folder):
             each.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
-            [self._program, "-p", words, "--output-format", "json", *options],
-            cwd=work,
+            [self._program, *arguments],
+            cwd=self.work,
             env={
                 **QUIET,
                 "PATH": "/usr/bin:/bin",
@@ -72,14 +79,16 @@ class ClaudeCode:
                 "ANTHROPIC_API_KEY": "sk-dummy",
                 "ANTHROPIC_MODEL": "sim-1",
                 "ANTHROPIC_SMALL_FAST_MODEL": "sim-1",
+                **self._variables,
             },
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            text=True,
             timeout=SECONDS,
-            check=True,
+            check=False,
         )
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def files(self) -> dict[str, bytes]:
         """Its transcripts, by their place below `folder`."""

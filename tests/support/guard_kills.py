@@ -61,9 +61,14 @@ def kill_guards(
     folder: Path, data: Path, *, kills: int, seed: int, sessions: int = SESSIONS, url: str | None = None
 ) -> int:
     """Kill guards at random moments while lines are written; then all of them are kept once: how many there were."""
+    return kill_guards_beside(plain_writer(folder, seed, sessions), folder, data, kills=kills, seed=seed, url=url)
+
+
+def plain_writer(folder: Path, seed: int, sessions: int) -> Writer:
+    """Who writes lines to so many sessions of one project."""
     project = folder / "projects" / "-work"
     project.mkdir(parents=True, exist_ok=True)
-    return kill_guards_beside(Writer(project, seed, sessions), folder, data, kills=kills, seed=seed, url=url)
+    return Writer(project, seed, sessions)
 
 
 def kill_guards_beside(
@@ -113,13 +118,14 @@ def main(kills: int, seed: int, sessions: int, postgres: bool, claude: bool) -> 
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         root = Path(place)
         url = stack.enter_context(running_server()).new_database() if postgres else None
+        writer: LineWriter
         if claude:
-            with simulator() as url:
-                program = ClaudeCode(root / "home", url)
-                writer = ClaudeWriter(program)
-                lines = kill_guards_beside(writer, program.folder, root / "data", kills=kills, seed=seed, url=url)
+            program = ClaudeCode(root / "home", stack.enter_context(simulator()))
+            folder, writer = program.folder, ClaudeWriter(program)
         else:
-            lines = kill_guards(root / "claude", root / "data", kills=kills, seed=seed, sessions=sessions, url=url)
+            folder = root / "claude"
+            writer = plain_writer(folder, seed, sessions)
+        lines = kill_guards_beside(writer, folder, root / "data", kills=kills, seed=seed, url=url)
     beside = "beside Claude Code" if claude else "beside a writer of lines"
     click.echo(f"{kills} kills {beside}, seed {seed}: {lines:,} lines written, each kept once")
 

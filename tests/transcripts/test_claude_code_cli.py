@@ -4,9 +4,10 @@ import uuid
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.cli.command import answer, run
-from tests.support.claude_cli import HELPER, ClaudeCode, ClaudeWriter, simulator
-from tests.support.guard_kills import kill_guards_beside
+from tests.support.claude_cli import HELPER, ClaudeCode, program, simulator
+from tests.support.guard_kills import main
 
 pytestmark = pytest.mark.e2e
 
@@ -40,9 +41,8 @@ def test_real_sessions_of_every_kind_come_out_as_they_went_in(tmp_path: Path) ->
     assert answer("sessions", "import", str(claude.folder), data=data)["events"] == 0
 
 
-def test_a_guard_beside_the_command_line_misses_no_line_though_it_is_killed(tmp_path: Path) -> None:
-    with simulator() as url:
-        claude = ClaudeCode(tmp_path / "home", url)
-        writer = ClaudeWriter(claude)
-        assert kill_guards_beside(writer, claude.folder, tmp_path / "data", kills=5, seed=1) > 0
-    assert writer.turns
+@pytest.mark.parametrize("engine", [(), ("--postgres",)], ids=["sqlite", "postgresql"])
+def test_a_guard_beside_the_command_line_misses_no_line_though_it_is_killed(engine: tuple[str, ...]) -> None:
+    program()
+    done = CliRunner().invoke(main, ["--kills", "5", "--seed", "1", "--claude", *engine], catch_exceptions=False)
+    assert done.exit_code == 0 and "each kept once" in done.output

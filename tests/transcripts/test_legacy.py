@@ -53,6 +53,18 @@ def test_a_look_tells_what_is_there_and_what_is_wrong_and_changes_nothing(tmp_pa
     }
 
 
+def test_a_look_names_the_line_of_a_broken_chain_and_of_an_id_that_is_there_twice(tmp_path: Path) -> None:
+    lines = [message("a", None, "user", "hi"), message("b", "nowhere", "user", "you"), message("a", "b", "user", "hi")]
+    write_session(tmp_path, "one", lines)
+    write_index(tmp_path, {"agent:main:one": "one"})
+    found = [(issue.code, issue.session_key, issue.line, issue.message) for issue in inspect(tmp_path).issues]
+    assert [each[:3] for each in found] == [
+        ("transcript_malformed", "agent:main:one", 2),
+        ("transcript_malformed", "agent:main:one", 3),
+    ]
+    assert found[0][3].startswith("one.jsonl line 2: its parent 'line-nowhere' is no earlier line")
+
+
 @pytest.mark.parametrize("index", ["", "[]", "{", '{"a": 1, "a": 2}'])
 def test_an_index_that_cannot_be_read_hides_no_session_and_no_other_agent(tmp_path: Path, index: str) -> None:
     layout(tmp_path)

@@ -1,5 +1,6 @@
 /** Calls to the gateway. What it refuses is a `Problem`; a 401 asks for a token and then tries once more. */
 import { access } from "./access.svelte";
+import { reach } from "./reach.svelte";
 
 export type Parameters = Record<string, string | number | boolean | string[] | null | undefined>;
 
@@ -80,9 +81,12 @@ async function once(method: string, path: string, call: Call, token: string | nu
     body = JSON.stringify(call.body);
   }
   try {
-    return await fetch(url(path, call.query), { method, headers, body, signal: call.signal, cache: "no-store" });
+    const answer = await fetch(url(path, call.query), { method, headers, body, signal: call.signal, cache: "no-store" });
+    reach.found();
+    return answer;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    reach.lost();
     throw new Problem(0, AWAY, "The gateway cannot be reached.", "The page tries again as soon as it answers.");
   }
 }

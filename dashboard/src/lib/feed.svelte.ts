@@ -4,6 +4,7 @@ import { untrack } from "svelte";
 
 import { access } from "./access.svelte";
 import { get, url } from "./api";
+import { reach } from "./reach.svelte";
 
 export interface FeedMessage {
   type: string;
@@ -33,13 +34,13 @@ const SILENCE = 60_000;
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 10_000;
 
-/** How the feeds of this page are doing, for the frame. */
+/** How the feeds of this page and its calls are doing, for the frame. */
 class Connection {
   feeds = $state<Record<number, State>>({});
 
   get state(): State {
     const all = Object.values(this.feeds);
-    if (all.includes("away")) return "away";
+    if (reach.away || all.includes("away")) return "away";
     if (all.includes("connecting")) return "connecting";
     return all.includes("live") ? "live" : "idle";
   }

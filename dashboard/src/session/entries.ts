@@ -70,7 +70,6 @@ export interface LineEntry extends Placed {
 export interface ActionEntry extends Placed {
   kind: "action";
   type: string;
-  text: string;
   details: unknown;
   tone: Tone;
 }
@@ -221,7 +220,7 @@ class Fold {
     }
     const said = saying(event.details);
     if (said) return this.#said(said, placed);
-    this.#entries.push({ kind: "action", ...placed, type: event.type, text: cut(words(event.details), 240), details: event.details, tone: toneOf(event.type, body) });
+    this.#entries.push({ kind: "action", ...placed, type: event.type, details: event.details, tone: toneOf(event.type, body) });
   }
 
   /** A message, in whichever shape it came: its words, and what it asks of tools and had from them. */

@@ -3,7 +3,7 @@
  * It begins with the newest page, or around an event; older and newer pages come as somebody scrolls. What the live feed
  * brings is taken in order of seq: what is known is dropped, and what lies between is read first. */
 import type { Damaged, LogEvent, LogPage } from "../api/types";
-import { get, isAbort, segment } from "../lib/api";
+import { get, isAbort, segment, told } from "../lib/api";
 import type { FeedMessage } from "../lib/feed.svelte";
 import { entriesOf, markUnresolved, type Entry } from "./entries";
 
@@ -15,6 +15,8 @@ const PAGES_AT_ONCE = 10;
 /** What comes within this many milliseconds is drawn together; longer while nobody looks. */
 const TOGETHER = 80;
 const HIDDEN = 1000;
+/** What could not be read is asked for again after so long. */
+const RETRY = 1000;
 const OWN = "holdfast.";
 
 export class SessionLog {
@@ -36,7 +38,10 @@ export class SessionLog {
   #waiting: LogEvent[] = [];
   #scheduled = false;
   #filling = false;
+  /** Counts the windows: what was asked for one of them is not put into the next. */
+  #window = 0;
   #abort = new AbortController();
+  #retries = new Set<ReturnType<typeof setTimeout>>();
   #following = true;
 
   constructor(readonly sessionId: string) {}
@@ -66,8 +71,10 @@ export class SessionLog {
   /** Read the newest page, or one around an event. */
   async open(around: number | null = null): Promise<void> {
     this.failed = null;
+    const window = ++this.#window;
     try {
       const page = await this.#read(around === null ? { limit: PAGE } : { limit: PAGE, before: around + PAGE / 2 });
+      if (window !== this.#window) return;
       this.events = page.events;
       this.#before = page.cursor.before;
       this.damaged = page.damaged ?? [];
@@ -87,7 +94,7 @@ export class SessionLog {
     try {
       await this.#readOlder(this.entries.length + ENOUGH);
     } catch (error) {
-      if (!isAbort(error)) this.failed = error;
+      this.#retry(error, () => void this.older());
     } finally {
       this.loadingOlder = false;
     }
@@ -97,11 +104,13 @@ export class SessionLog {
     if (this.atEnd || this.loadingNewer || !this.loaded) return;
     this.loadingNewer = true;
     try {
+      const window = this.#window;
       const page = await this.#read({ limit: PAGE, after: this.last });
+      if (window !== this.#window) return;
       this.#append(page.events, page.cursor.after);
       this.#merge(page.damaged);
     } catch (error) {
-      if (!isAbort(error)) this.failed = error;
+      this.#retry(error, () => void this.newer());
     } finally {
       this.loadingNewer = false;
     }
@@ -126,6 +135,22 @@ export class SessionLog {
 
   close(): void {
     this.#abort.abort();
+    for (const timer of this.#retries) clearTimeout(timer);
+  }
+
+  /** Nobody scrolls again because a page did not come: it is asked for again until it does. */
+  #retry(error: unknown, read: () => void): void {
+    if (isAbort(error) || this.#abort.signal.aborted) return;
+    const { status } = told(error);
+    if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
+      this.failed = error;
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      read();
+    }, RETRY);
+    this.#retries.add(timer);
   }
 
   fold(): void {
@@ -146,31 +171,33 @@ export class SessionLog {
     );
   }
 
-  /** Take what the feed brought, in order; read what lies between first. */
+  /** Take what the feed brought, in order; read what lies between first. What came stays waiting until it was taken. */
   async #drain(): Promise<void> {
     if (this.#filling) return;
     this.#filling = true;
+    let between = false;
     try {
-      while (this.#waiting.length) {
-        const waiting = this.#waiting.splice(0).filter((event) => event.seq > this.last);
-        const first = waiting[0];
-        if (!first) continue;
+      for (;;) {
+        this.#waiting = this.#waiting.filter((event) => event.seq > this.last);
+        const first = this.#waiting[0];
+        if (!first) break;
         if (first.seq > this.last + 1 && this.events.length) {
+          const window = this.#window;
           const page = await this.#read({ limit: 1000, after: this.last });
+          if (window !== this.#window) continue;
           this.#append(page.events, page.cursor.after, false);
           this.#merge(page.damaged);
-          const left = waiting.filter((event) => event.seq > this.last);
-          if (left[0] && left[0].seq > this.last + 1 && page.events.length) {
-            this.#waiting.unshift(...left);
-            continue;
-          }
-          this.#append(left, this.last);
-        } else this.#append(waiting, this.last);
+          between = true;
+          if (page.events.length) continue;
+        }
+        this.#append(this.#waiting.splice(0), this.last);
+        between = false;
       }
     } catch (error) {
-      if (!isAbort(error)) this.failed = error;
+      this.#retry(error, () => void this.#drain());
     } finally {
       this.#filling = false;
+      if (between) this.fold();
     }
   }
 
@@ -191,8 +218,10 @@ export class SessionLog {
 
   /** Read older pages until there are so many entries, the log begins, or these are enough pages for once. */
   async #readOlder(enough: number): Promise<void> {
+    const window = this.#window;
     for (let pages = 0; pages < PAGES_AT_ONCE && this.#before !== null && this.entries.length < enough; pages++) {
       const page = await this.#read({ limit: PAGE, before: this.#before });
+      if (window !== this.#window) return;
       const older = page.events.filter((event) => event.seq < this.first);
       this.#before = page.cursor.before;
       let events = [...older, ...this.events];

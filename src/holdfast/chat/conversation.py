@@ -80,7 +80,8 @@ class ConversationEntry:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """A message of the conversation, by `user`, `agent`, `tool`, `summary` or `runtime`."""
+    """A message of the conversation, by `user`, `agent`, `tool`, `summary` or `runtime`; of one that was taken back,
+    the speaker says so."""
 
     speaker: str
     text: str

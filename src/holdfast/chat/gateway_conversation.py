@@ -29,6 +29,9 @@ KEYS = "agent:main:"
 LAST = "last"
 MOST_LISTED = 20
 PAGE = 200
+SUMMED_UP = 100
+MOST_PAGES = 10
+"""Pages of sessions in which conversations are looked for: others may have written the newest thousand."""
 DATA = b"data: "
 COUNTED = {
     "inputTokens": "input tokens",
@@ -104,13 +107,17 @@ class GatewayConversation:
         raise StoreUnavailable("the gateway gave no answer", hint="ask again: what was said is kept")
 
     async def entries(self) -> list[ConversationEntry]:
-        """The newest sessions of the gateway's agent that a key of the same name leads to."""
-        page = await self._calls.call("GET", "/api/sessions", limit=PAGE)
-        found = [each for each in page["sessions"] if each["sessionId"].startswith(KEYS)]
-        return [
-            ConversationEntry(each["sessionId"], each["updatedAt"], f"{each['headSeq']} events")
-            for each in found[:MOST_LISTED]
-        ]
+        """The keys of the gateway's agent whose sessions have the latest changes; each leads to one session at a
+        time."""
+        found: list[ConversationEntry] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._calls.call("GET", "/api/sessions", summaries="true", limit=SUMMED_UP, cursor=cursor)
+            found += [entry for session in page["sessions"] for entry in _entries_of(session)]
+            cursor = page["cursor"]
+            if cursor is None or len(found) >= MOST_LISTED:
+                break
+        return found[:MOST_LISTED]
 
     async def resume(self, name: str) -> str | None:
         """Go on with the conversation of another key."""
@@ -215,13 +222,15 @@ class GatewayConversation:
 
 
 class _GatewayTurn:
-    """What the gateway has told of a turn, also over several connections."""
+    """What the gateway has told of a turn, also over several connections. What is told again and again is passed on
+    once."""
 
     def __init__(self, hear: Hear) -> None:
         self.task_id: str | None = None
         self._hear = hear
         self._heard = ""
         self._again = False
+        self._status = ""
 
     def take(self, event: dict[str, Any]) -> TurnAnswer | None:
         """Pass an event on; the answer, if it is the last."""
@@ -232,7 +241,7 @@ class _GatewayTurn:
             self._heard += event["text"]
             self._hear(Words(event["text"]))
         elif kind == "status":
-            self._hear(ChatStatus(event["text"]))
+            self._say(event["text"])
         elif kind == "error":
             problem = event["problem"]
             raise StoreUnavailable(str(problem.get("detail", "the gateway gave up")), hint=problem.get("hint"))
@@ -243,7 +252,12 @@ class _GatewayTurn:
     def interrupted(self, why: str) -> None:
         """The connection broke: from here on only the whole answer counts."""
         self._again = True
-        self._hear(ChatStatus(f"{why}; asking again for the same turn"))
+        self._say(f"{why}; asking again for the same turn")
+
+    def _say(self, status: str) -> None:
+        if status != self._status:
+            self._hear(ChatStatus(status))
+        self._status = status
 
     def _answered(self, event: dict[str, Any]) -> TurnAnswer:
         text: str = event["text"]
@@ -251,6 +265,13 @@ class _GatewayTurn:
             goes_on = text.startswith(self._heard)
             self._hear(Words(text[len(self._heard) :] if goes_on else f"\n\n{text}"))
         return TurnAnswer(text, event["status"], None if event["status"] == COMPLETED else event.get("detail"))
+
+
+def _entries_of(session: dict[str, Any]) -> list[ConversationEntry]:
+    """A session as the conversation of each key that leads to it."""
+    summary = session["summary"]
+    about = str(summary["title"] or f"{session['headSeq']} events")
+    return [ConversationEntry(key, session["updatedAt"], about) for key in summary["keys"] if key.startswith(KEYS)]
 
 
 def checked_key(key: str) -> str:

@@ -52,6 +52,12 @@ class AnswerScreen:
         self._settle(self._drawn(self._text), WORDS)
         self._text = ""
 
+    def part(self) -> None:
+        """Leave a line between all that is shown and what somebody else writes below it."""
+        self.settle()
+        if self._above:
+            self._screen.settle([""])
+
     def note(self, text: str, style: str = "dim") -> None:
         """Show a line of the program's own, below the words so far."""
         self.settle()

@@ -31,6 +31,7 @@ from holdfast.runtime.workflow.router import MODES as WORKFLOW_MODES
 
 LAST = "last"
 MOST_LISTED = 20
+TAKEN_BACK = "taken back"
 UNRESOLVED = "it was begun before the process ended, and may have run; /settle says what became of it"
 NOT_CHOSEN = (
     "the conversation was left in mode {mode}, which does not count: nobody at this computer has chosen it for this "
@@ -150,7 +151,13 @@ class LocalConversation:
                 raise Conflict("the last question is summed up already", hint="/fork keeps this, /new begins anew")
             return None
         text = messages[first].text
-        await asyncio.to_thread(session.take_back, len(messages) - first)
+        before = messages[questions[-2]].text if len(questions) > 1 else None
+
+        def take_back() -> None:
+            session.take_back(len(messages) - first)
+            self._agent.current_task = before
+
+        await asyncio.to_thread(take_back)
         return text
 
     async def usage(self) -> list[tuple[str, str]]:
@@ -159,10 +166,14 @@ class LocalConversation:
         return [(name.replace("_", " "), f"{value:,}") for name, value in totals.items()]
 
     async def sayings(self) -> list[TranscriptEntry]:
-        """What was said, with what compactions have removed."""
+        """What was said, with what compactions have removed; at the end, what was taken back."""
         session = self._agent.session
-        removed = await asyncio.to_thread(session.history)
-        return [_saying(each, self._speaker(each)) for each in (*removed, *session.messages)]
+        removed = await asyncio.to_thread(lambda: session.history(taken_back=False))
+        gone = await asyncio.to_thread(lambda: session.history(taken_back=True))
+        return [
+            *(_saying(each, self._speaker(each)) for each in (*removed, *session.messages)),
+            *(_saying(each, f"{self._speaker(each)}, {TAKEN_BACK}") for each in gone),
+        ]
 
     async def unresolved(self) -> list[str]:
         """The tools that a dead process has begun, with what they were asked."""

@@ -17,8 +17,8 @@ from holdfast.chat.trust_question import TrustDialog
 from holdfast.chat.turn_view import TurnView
 from holdfast.core.errors import HoldfastError
 from holdfast.runtime.permissions import PermissionQuestion, RuleTrust
-from holdfast.terminal.screen import styled
-from holdfast.terminal.text import one_line
+from holdfast.terminal.screen import styled, width
+from holdfast.terminal.text import fold, one_line
 
 HELP = "/help lists the commands, Ctrl-C stops a turn, Ctrl-D ends"
 LEAVE = "Ctrl-D or /quit ends; the conversation stays"
@@ -109,7 +109,12 @@ def say(line: str) -> None:
 
 
 def _say_error(message: str, hint: str | None = None) -> None:
-    say(styled(f"error: {one_line(message)}", "red"))
+    _say_folded(f"error: {message}", "red")
     if hint:
-        say(styled(f"hint: {one_line(hint)}", "dim"))
+        _say_folded(f"hint: {hint}", "dim")
     say("")
+
+
+def _say_folded(text: str, style: str) -> None:
+    for line in fold(one_line(text), width() - 1):
+        say(styled(line, style))

@@ -95,13 +95,22 @@ async def talk(
         elif note and options.text is not None:
             sys.stderr.write(f"note: {one_line(note)}\n")
     if options.text is not None:
-        text = options.text
-        code = await until_interrupted(lambda: take_one_turn(conversation, text, in_json=options.in_json))
-        return INTERRUPTED_CODE if code is None else code
+        return await _take_one_turn(conversation, options.text, in_json=options.in_json)
     assert program is not None
     ignore_interrupts()
     await program.greet(__version__, model, conversation)
     return await until_ended(program.run(conversation))
+
+
+async def _take_one_turn(conversation: ChatConversation, text: str, *, in_json: bool) -> int:
+    """The one turn of a script, which a signal ends in order; the exit code."""
+    code: int | None = None
+
+    async def take() -> None:
+        nonlocal code
+        code = await until_interrupted(lambda: take_one_turn(conversation, text, in_json=in_json))
+
+    return await until_ended(take()) or (INTERRUPTED_CODE if code is None else code)
 
 
 def refuse_local_options(options: ChatOptions) -> None:

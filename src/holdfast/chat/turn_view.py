@@ -55,7 +55,7 @@ class TurnView:
         """Write nothing meanwhile: the terminal is somebody else's."""
         doing = self._doing
         self._waits = True
-        self._answer.settle()
+        self._answer.part()
         try:
             yield
         finally:

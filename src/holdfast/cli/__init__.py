@@ -12,6 +12,7 @@ VERBS = {
     "sessions": "Look after sessions: list, show, follow, search, fork, delete, export, verify.",
     "mcp": "Serve sessions to MCP clients, such as Claude Code, on stdin and stdout.",
     "guard": "Keep what coding agents write to their folders, as it comes.",
+    "hook": "Record what a program says on stdin, at once: for Claude Code's hooks and any other.",
     "db": "Look after the store: status, migrate, backup, restore, shrink.",
     "doctor": "Examine a store: what is wrong with it, and what mends that.",
     "onboard": "Put the proof into a template repository's own CI.",

@@ -43,7 +43,7 @@ class GatewaySessions:
 
     async def session_ids(self) -> AsyncGenerator[str]:
         """All sessions, newest first."""
-        async with aclosing(self._rows()) as rows:
+        async with aclosing(self.rows()) as rows:
             async for row in rows:
                 yield row["sessionId"]
 
@@ -73,7 +73,21 @@ class GatewaySessions:
         if len(session_ids) <= FEW:
             return await each_head(self.head, session_ids)
         wanted = set(session_ids)
-        return {row["sessionId"]: row["headSeq"] async for row in self._rows() if row["sessionId"] in wanted}
+        return {row["sessionId"]: row["headSeq"] async for row in self.rows() if row["sessionId"] in wanted}
+
+    async def masked(self, session_ids: Sequence[str]) -> set[str]:
+        """Those of these sessions that are there and were begun with their secrets masked."""
+        from holdfast.transcripts.masking import is_masked
+
+        if len(session_ids) > FEW:
+            wanted = set(session_ids)
+            return {
+                row["sessionId"]
+                async for row in self.rows()
+                if row["sessionId"] in wanted and is_masked(row["metadata"])
+            }
+        there = await self.heads(session_ids)
+        return {each for each in there if is_masked((await self.documents(each)).metadata)}
 
     async def add(self, archive: IO[bytes]) -> None:
         """Import the archive of a session."""
@@ -155,7 +169,7 @@ class GatewaySessions:
                     reached[session_id], events = done.seq, events + done.events
                     yield events
 
-    async def _rows(self) -> AsyncGenerator[dict[str, Any]]:
+    async def rows(self) -> AsyncGenerator[dict[str, Any]]:
         """The rows of all sessions, newest first."""
         cursor = None
         while True:

@@ -86,7 +86,7 @@ def guard(
     if install:
         from holdfast.cli.guard_unit import install_unit
 
-        done = install_unit(where, folders, name, masks=masks)
+        done = install_unit(where, folders or (_own_folder(name),), name, masks=masks)
         output.as_json(done) if as_json else click.echo(done["next"])
         return
     watching = _Watching(where, folders or (_own_folder(name),), name, masks=masks, as_json=as_json)

@@ -53,7 +53,7 @@ class GuardedSessions(GatewaySessions):
         """Where the logs of those of these sessions end that are there: of a few each is asked for, else all listed."""
         wanted = set(session_ids)
         if len(wanted) > FEW:
-            return {each["sessionId"]: _end(each) async for each in self._rows() if each["sessionId"] in wanted}
+            return {each["sessionId"]: _end(each) async for each in self.rows() if each["sessionId"] in wanted}
         ends = {}
         for session_id in wanted:
             try:

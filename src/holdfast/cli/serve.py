@@ -1,5 +1,6 @@
 """`holdfast serve`: the gateway as a process."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from holdfast.cli.serve_upkeep import logs_of, timers_of, upkeep_options
 from holdfast.core import strict_json
 
 if TYPE_CHECKING:
+    from holdfast.gateway.operations.session_files import SessionFiles
     from holdfast.gateway.serve import Options, StartReport
 
 RARELY = 10_000
@@ -44,6 +46,12 @@ RARELY = 10_000
     type=click.Path(file_okay=False, path_type=Path),
     envvar="HOLDFAST_PROOFS",
     help="A folder with the evidence of proofs, like .artifacts, that operators may see in the dashboard.",
+)
+@click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="HOLDFAST_FILES",
+    help="A new or empty folder in which all sessions are kept as files, for programs that read files.",
 )
 @click.option(
     "--data",
@@ -250,6 +258,7 @@ def _options(given: dict[str, Any]) -> "Options":
     from holdfast.gateway.connections.limits import ConnectionLimits
     from holdfast.gateway.serve import Options
 
+    files = given["files"]
     return Options(
         given["host"],
         given["port"],
@@ -278,7 +287,16 @@ def _options(given: dict[str, Any]) -> "Options":
         prices=given["prices"],
         proofs=given["proofs"],
         dashboard_port=given["dashboard_port"],
+        files=None if files is None else _files(files),
     )
+
+
+def _files(folder: Path) -> "SessionFiles":
+    """The folder of --files, and the program that keeps it."""
+    from holdfast.gateway.operations.session_files import SessionFiles
+    from holdfast.store.transfer import FolderMirror
+
+    return SessionFiles(folder, (sys.executable, "-m", "holdfast.cli.session_files"), FolderMirror(folder).prepare)
 
 
 def _json(started: "StartReport") -> None:

@@ -10,8 +10,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from msgspec import Raw
-
 from holdfast.core import Clock, strict_json
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import InvalidJson
@@ -30,11 +28,11 @@ class Refusals:
     def add(self, line: bytes, problem: dict[str, Any]) -> None:
         """Set a line of a spool aside, whatever it is; OSError if the disk does not take all of it."""
         try:
-            entry: Any = Raw(strict_json.check(line))
+            entry: bytes = strict_json.check(line)
         except InvalidJson:
-            entry = line.decode(errors="backslashreplace")
-        said = {"at": to_iso(self._clock.now()), "problem": problem, "entry": entry}
-        record = strict_json.dump(said) + b"\n"
+            entry = strict_json.dump(line.decode(errors="backslashreplace"))
+        said = strict_json.dump({"at": to_iso(self._clock.now()), "problem": problem})
+        record = said[:-1] + b',"entry":' + entry + b"}\n"
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,6 +1,5 @@
 """What an agent is told: by arguments, else by the environment, else by default."""
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +7,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.client.errors import SpoolUnavailable
+from holdfast.client.places import DEFAULT_URL, default_folder
 from holdfast.core.errors import InvalidInput
 from holdfast.core.ids import IdSource, check_session_id
 
-DEFAULT_URL = "http://localhost:9000"
 DEFAULT_TIMEOUT = 5.0
 DEFAULT_SPOOL_BYTES = 64 * 1024 * 1024
 
@@ -86,10 +85,7 @@ def _bearer(token: str | None) -> str | None:
 
 
 def _default_folder(environ: Mapping[str, str], url: str, token: str | None) -> Path:
-    """One folder for each service and token: what was spooled for one tenant is never sent as another."""
-    try:
-        state = Path(environ["XDG_STATE_HOME"]) if environ.get("XDG_STATE_HOME") else Path.home() / ".local" / "state"
-    except RuntimeError:
-        raise SpoolUnavailable("there is no home folder to spool to") from None
-    mark = hashlib.sha256(f"{url}\0{token or ''}".encode()).hexdigest()[:16]
-    return state.absolute() / "holdfast" / "spool" / f"{urlsplit(url).hostname}-{mark}"
+    found = default_folder(environ, url, token)
+    if found is None:
+        raise SpoolUnavailable("there is no home folder to spool to")
+    return found

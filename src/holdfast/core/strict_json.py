@@ -39,6 +39,12 @@ class CheckedJson(bytes):
     __slots__ = ()
 
 
+class PlainObject(dict[str, Any]):
+    """A JSON object that was parsed, or made of such: nobody need look whether it has a JSON value."""
+
+    __slots__ = ()
+
+
 def parse(raw: bytes) -> Any:
     """The value of JSON bytes; InvalidJson says what is wrong with them."""
     if isinstance(raw, CheckedJson):
@@ -81,8 +87,8 @@ def members(raw: bytes) -> dict[str, msgspec.Raw]:
     return _decode_members(raw)
 
 
-def join(members: Mapping[str, msgspec.Raw]) -> bytes:
-    """The JSON object that has these members."""
+def join(members: Mapping[str, Any]) -> bytes:
+    """The JSON object that has these members, each as its bytes or a value that has been one of JSON's."""
     return _encode(members)
 
 
@@ -129,8 +135,13 @@ def same_value(one: bytes, other: bytes) -> bool:
     return one == other or _canonical(one) == _canonical(other)
 
 
+def sorted_text(value: Any) -> str:
+    """The same text for the same value, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True)
+
+
 def _canonical(raw: bytes) -> str:
-    return json.dumps(json.loads(raw), sort_keys=True)
+    return sorted_text(json.loads(raw))
 
 
 def _dump_slowly(value: Any) -> bytes:

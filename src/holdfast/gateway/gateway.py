@@ -23,6 +23,7 @@ from holdfast.gateway.operations.backups import LastBackup
 from holdfast.gateway.operations.logs import LogWriter
 from holdfast.gateway.operations.posts import Posts
 from holdfast.gateway.operations.readiness import Readiness
+from holdfast.gateway.operations.session_files import FilesProcess
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.operations.traffic import Counts
 from holdfast.gateway.operations.turn_times import TurnTimes
@@ -69,6 +70,8 @@ class Gateway:
         self.timers: list[Timer] = []
         self.legacy: LegacyView | None = None
         """What its start made of sessions in our older layout, if there are any."""
+        self.files: FilesProcess | None = None
+        """What keeps all sessions as files, if that is asked for."""
         self.address: str | None = None
         self.dashboard: str | None = None
         """Where a browser finds the dashboard: its own port, or the address."""

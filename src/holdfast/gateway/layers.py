@@ -13,6 +13,7 @@ BusyRoutes       the busy routes are answered here, before the framework's own l
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from starlette.requests import ClientDisconnect, Request
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy, TooLarge
+from holdfast.gateway.access.auth import tenant_of
 from holdfast.gateway.connections.limits import ConnectionLimits
 from holdfast.gateway.connections.pieces import NoRoom
 from holdfast.gateway.errors import Unexpected
@@ -79,7 +81,8 @@ class Problems:
 
 class BodyLimit:
     """Refuses a body that says it is too long at once, and any other as soon as it is; all bodies that are in memory
-    share a total. Some paths have limits of their own, and those that take files keep their bodies `on_disk`."""
+    share a total, of which a tenant that has half of it leaves the last quarter to others. Some paths have limits of
+    their own, and those that take files keep their bodies `on_disk`."""
 
     def __init__(
         self,
@@ -94,6 +97,7 @@ class BodyLimit:
         self._on_disk = on_disk
         self._other = other or {}
         self._held = 0
+        self._of_tenants: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -101,6 +105,7 @@ class BodyLimit:
             return
         path = scope["path"]
         in_memory = path not in self._on_disk
+        tenant = tenant_of(scope)
         limit = self._other.get(path, self._limit) if in_memory else self._on_disk[path]
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > limit:
@@ -112,17 +117,29 @@ class BodyLimit:
             message = await receive()
             piece = len(message.get("body", b""))
             taken += piece
-            self._held += piece if in_memory else 0
+            if in_memory:
+                self._hold(tenant, piece)
             if taken > limit:
                 raise _too_large(limit)
-            if in_memory and self._held > self._total:
+            if in_memory and piece and not self._has_room(tenant):
                 raise Busy("the requests under way are as large as fits into memory", retry_after=1)
             return message
 
         try:
             await self._app(scope, counted, send)
         finally:
-            self._held -= taken if in_memory else 0
+            if in_memory:
+                self._hold(tenant, -taken)
+
+    def _hold(self, tenant: str, size: int) -> None:
+        self._held += size
+        self._of_tenants[tenant] += size
+        if not self._of_tenants[tenant]:
+            del self._of_tenants[tenant]
+
+    def _has_room(self, tenant: str) -> bool:
+        large = self._of_tenants[tenant] > self._total // 2
+        return self._held <= (self._total - self._total // 4 if large else self._total)
 
 
 class BusyRoutes:

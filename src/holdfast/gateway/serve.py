@@ -39,6 +39,7 @@ from holdfast.gateway.operations.legacy_sessions import IMPORTS, import_hot_sess
 from holdfast.gateway.operations.logs import Logs, LogWriter
 from holdfast.gateway.operations.memory import share_pools
 from holdfast.gateway.operations.presence import present
+from holdfast.gateway.operations.session_files import SessionFiles, keeping
 from holdfast.gateway.operations.timers import ServedStore, Timers
 from holdfast.http.event_stream import HEARTBEAT_SECONDS
 from holdfast.http.web_server import WebServer
@@ -94,6 +95,8 @@ class Options:
     """Where runs of proofs lie that operators may see."""
     dashboard_port: int | None = None
     """Where the same application is served as well, if anywhere."""
+    files: SessionFiles | None = None
+    """Where all sessions are to be as files, too."""
 
     def __post_init__(self) -> None:
         if self.agent_storage == FILE and not self.alone:
@@ -149,6 +152,8 @@ def serve(options: Options, announce: Callable[[StartReport], None]) -> None:
     database = sqlite_path(options.store_url)
     if is_public(options.host):
         options.admission.refuse_open(options.host, new=database is not None and not database.exists())
+    if options.files is not None:
+        options.files.prepare()
     sys.setswitchinterval(SWITCH_SECONDS)
     make_room(options.limits.max_connections)
     share_pools()
@@ -242,10 +247,14 @@ async def _serve(
         described = (url, store.engine.url, engine, __version__, options.model.described)
         started = StartReport(*described, os.getpid(), authority.asks, dashboard)
 
+        gateway.files = await stack.enter_async_context(keeping(options.files, url, local, gateway.stopping))
+
         def say() -> None:
             about = {"address": url, "store": store.engine.url, "engine": engine, "version": __version__}
             log.info("the gateway serves", extra={"fields": {**about, "pid": os.getpid()}})
             announce(started)
+            if gateway.files is not None:
+                gateway.files.served.set()
 
         last_resort = asyncio.create_task(let_go(gateway))
         await GatewayServer(app, gateway, agent, say, options.limits, options.drain_seconds).serve(listening)

@@ -33,6 +33,18 @@ OWN = re.compile(
     r"we are|we['’]re|we have|we use|call me|remember|memori[sz]e|note that|keep in mind|important|never|always)\b",
     re.IGNORECASE,
 )
+INDIRECT = re.compile(
+    r"\b(?:know|aware|heard|mention|mentioned|forget|forgot|tell you|told you|say|said) that\s+\w|"
+    r"\b(?:like|for|to|with) (?:me|us), \w|\blike (?:me|us)\b|[,(] ?(?:who|whose|which) ",
+    re.IGNORECASE,
+)
+"""What tells of something on the way: "did you know that it rains", "for me, Ada", "for Tom, who hates fish"."""
+BESIDE = re.compile(
+    r"(?:[,;:–—(]\s*|\b(?=since |because ))(?:(?:and|but|so|as|since|because|though|although|while) )*"
+    r"(?:i|we|he|she|they|it|there)(?:['’]\w+)? ",
+    re.IGNORECASE,
+)
+"""Where a command goes on with a clause that has a subject of its own: "in euros, since we sell in Germany"."""
 COURTESY = re.compile(
     r"thanks?|you|very|much|ok|okay|yes|no|yeah|please|hi|hello|hey|there|bye|goodbye|go|on|continue|sure|great|good|"
     r"nice|cool|fine|right|correct|sorry|well|done|perfect|wow|so|and|then|now|again|more",
@@ -42,6 +54,7 @@ WORDS = re.compile(r"[^\W_][\w'’-]*")
 TOLD = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
 ASKED = re.compile(r"\b(?:what|who|whom|which|where|when|why|how|whether|if|there)\b", re.IGNORECASE)
 CLAUSES = re.compile(r"[,;–—]|\b(?:and|but)\b", re.IGNORECASE)
+IN_QUOTES = re.compile(rf"{QUOTED}|[\"`][^\"`]+[\"`]|(?<!\w)['‘][^'’]+['’]")
 ASIDE = re.compile(rf"[,;:–—()，；：]|\b(?:and|but|so)\s+(?={ASKS})", re.IGNORECASE)
 """What separates the clauses of a question."""
 THING = re.compile(r"\bmy ([^\W_][\w'’ -]{0,60}?) (?:is|are|was)\b", re.IGNORECASE)
@@ -130,8 +143,14 @@ def _states(sentence: str, *, pasted: bool) -> bool:
     if pasted:
         return False
     if COMMAND.match(sentence):  # "Create it; the port is 8443" states something, "tell me what it is" does not
-        return bool(TOLD.search(sentence)) and not ASKED.search(sentence)
+        return _says_on_the_way(sentence) or (bool(TOLD.search(sentence)) and not ASKED.search(sentence))
     return True
+
+
+def _says_on_the_way(command: str) -> bool:
+    """Whether a command tells of something, outside of what it has in quotes."""
+    words = IN_QUOTES.sub("", command)
+    return bool(INDIRECT.search(words) or BESIDE.search(words))
 
 
 def _is_question(sentence: str) -> bool:
@@ -140,6 +159,8 @@ def _is_question(sentence: str) -> bool:
 
 def _says_beside(question: str) -> bool:
     """Whether a question says something beside what it asks: in a clause of its own, or of the one who asks."""
+    if INDIRECT.search(question):
+        return True
     clauses = ASIDE.split(question)
     if len(clauses) > 1 and any(_says(clause) and not QUESTION.match(clause) for clause in clauses):
         return True

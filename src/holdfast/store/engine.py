@@ -14,6 +14,8 @@ from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.text.tokenizer import Query
 
 Row = tuple[Any, ...]
+DecidedBodies = dict[tuple[Any, bytes], bool]
+"""Whether two bodies are the same value, by names of both: what was found out for a write before it runs again."""
 Seen = tuple[str, int]
 """A history of a database server: the cluster's name, and a number that is larger for a later one."""
 
@@ -92,6 +94,8 @@ class Tx(Protocol):
     """The events this write has appended; dropped when it is rolled back."""
     changed: bool
     """Whether this write has changed anything yet."""
+    decided: DecidedBodies
+    """What was found out for this write since it ran last."""
 
     @property
     def history(self) -> str:

@@ -8,13 +8,15 @@ from typing import TypeVar
 from zlib import crc32
 
 from holdfast.core.errors import HoldfastError, StoreUnavailable
-from holdfast.store.engine import Engine, RecordedEvent, Tx, Writer
+from holdfast.core.large_json import LARGE_JSON
+from holdfast.store.engine import DecidedBodies, Engine, RecordedEvent, Tx, Writer
 from holdfast.store.feed.feed import Hubs
 from holdfast.store.lanes.chores import Chore
 from holdfast.store.lanes.give_way import GiveWay
 from holdfast.store.lanes.lane import Lane
 from holdfast.store.lanes.readers import Readers
 from holdfast.store.lanes.shares import ReadLength
+from holdfast.store.log.body_pairs import UndecidedBodies, decide
 from holdfast.store.sessions.state import MAX_STATE, StateDocuments
 from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
@@ -40,7 +42,14 @@ class Machinery:
         self.hubs = Hubs(engine, self, tuning)
         lanes = 0 if read_only else engine.lanes
         self.lanes = [
-            Lane(f"holdfast-lane-{n}", writer, partial(self._published, writer), chores if n == 0 else (), tuning)
+            Lane(
+                f"holdfast-lane-{n}",
+                writer,
+                partial(self._published, writer),
+                self._decide,
+                chores if n == 0 else (),
+                tuning,
+            )
             for n, writer in enumerate(engine.writer() for _ in range(lanes))
         ]
         self.give_way = GiveWay(self.lanes)
@@ -82,6 +91,9 @@ class Machinery:
             lane.close()
         self.readers.close()
         self.engine.close()
+
+    async def _decide(self, undecided: UndecidedBodies) -> DecidedBodies:
+        return await decide(undecided, LARGE_JSON, partial(self.read, tenant=undecided.tenant))
 
     def _published(self, writer: Writer, recorded: list[RecordedEvent]) -> None:
         self.hubs.published(recorded, writer.history)

@@ -7,18 +7,18 @@ can be taken back as if it had never been interrupted.
 
 Much is read by another process, ahead of the store by a little: that process only reads, and ends with this one.
 
-Files of other programs are copied to the record and never touched. Only those of a source that is `ours` are moved
-there, once their sessions are in the store.
+Files of other programs are copied to the record and never touched; those of sessions whose secrets are masked are not
+copied. Only those of a source that is `ours` are moved there, once their sessions are in the store.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import InvalidInput, SessionArriving
@@ -70,8 +70,16 @@ class TranscriptImport:
     moved: int = 0
 
 
+class TranscriptDestination(ImportDestination, Protocol):
+    """Where imported transcripts go."""
+
+    async def masked(self, session_ids: Sequence[str]) -> set[str]:
+        """Those of these sessions that are there and were begun with their secrets masked."""
+        ...
+
+
 async def import_transcripts(
-    destination: ImportDestination,
+    destination: TranscriptDestination,
     source: TranscriptSource,
     folder: Path,
     place: Path,
@@ -98,7 +106,8 @@ async def import_transcripts(
             return finished
         raise InvalidInput(f"there is no session in {folder}", hint=f"looked for {source.looks_like}")
     transcripts = [each for each in found if isinstance(each, Transcript)]
-    files = names_in_record(folder, [] if masks else transcripts)  # a copy would have the secrets
+    masked = set() if masks or moves else await destination.masked([each.session_id for each in transcripts])
+    files = names_in_record(folder, [] if masks else transcripts, without=masked)  # a copy would have the secrets
     reader = TranscriptReader(source, folder, masks, relinks or {})
     with await asyncio.to_thread(begin_record, place, about, files) as record, ReaderProcess(reader) as process:
         if await asyncio.to_thread(any, beyond(transcripts, apart)):
@@ -164,15 +173,18 @@ def beyond(transcripts: Iterable[Transcript], size: int) -> Iterator[Transcript]
             size -= transcript.files[0].lstat().st_size if transcript.files else 0
 
 
-def names_in_record(folder: Path, transcripts: Iterable[Transcript]) -> list[tuple[Path, str]]:
-    """Every file of these transcripts once, with the name that it has in a record."""
+def names_in_record(
+    folder: Path, transcripts: Sequence[Transcript], *, without: Collection[str] = ()
+) -> list[tuple[Path, str]]:
+    """Every file of these transcripts once, with the name that it has in a record; without those of some sessions."""
     files = dict.fromkeys(file for transcript in transcripts for file in transcript.files)
-    return [(file, f"files/{name_below(folder, file)}") for file in files]
+    left_out = {file for transcript in transcripts if transcript.session_id in without for file in transcript.files}
+    return [(file, f"files/{name_below(folder, file)}") for file in files if file not in left_out]
 
 
 @dataclass(slots=True)
 class _Import:
-    destination: ImportDestination
+    destination: TranscriptDestination
     reader: TranscriptReader
     process: ReaderProcess
     record: ImportRecord

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +13,7 @@ from holdfast.core.errors import NotFound, SessionGone
 from holdfast.store import Store
 from holdfast.store.portable import IN_MEMORY, SealedLog, SessionHeader, write_logs
 from holdfast.store.transfer import MissingDocuments, SessionDocuments, import_key
+from holdfast.transcripts.masking import is_masked
 
 PACK_BYTES = 256 * 1024
 """Read in less time than after which an idle lane begins with its chores: they would take the processor from us."""
@@ -36,6 +38,15 @@ class StoreSessions:
     async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
         """Where the logs of those of these sessions end that are there."""
         return await self._importing.heads(session_ids)
+
+    async def masked(self, session_ids: Sequence[str]) -> set[str]:
+        """Those of these sessions that are there and were begun with their secrets masked."""
+        found = set()
+        for session_id in await self.heads(session_ids):
+            with suppress(NotFound, SessionGone):
+                if is_masked((await self._store.sessions.get(session_id)).metadata):
+                    found.add(session_id)
+        return found
 
     async def add(self, archive: IO[bytes]) -> None:
         """Bring in new sessions."""

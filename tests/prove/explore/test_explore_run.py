@@ -325,6 +325,17 @@ def test_a_history_that_the_budget_ended_is_counted_as_not_finished(tmp_path: Pa
     assert (found.coverage.histories, found.unfinished) == (2, 1)
 
 
+@pytest.mark.parametrize("hangs_above", [0, 1], ids=["the greeting", "the first history"])
+def test_a_budget_that_ends_before_the_first_history_is_named_with_what_to_do(tmp_path: Path, hangs_above: int) -> None:
+    found = budgeted(Slow(lambda course, times: len(course.operations) > hangs_above, lambda course: False), tmp_path)
+    ((_, finding),) = findings(found)
+    assert (finding.reason, "--budget" in finding.hint, exit_of(found)) == (
+        "no history was over in 0.3 s",
+        True,
+        Exit.FAULT,
+    )
+
+
 def test_a_number_of_histories_is_not_bound_by_the_budget(tmp_path: Path) -> None:
     found = explored(Oracle(lambda course: False), tmp_path, plan(histories=5, budget=0.0))
     assert found.coverage.histories == 5

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,28 @@ def test_rows_are_read_without_writing_anything(tmp_path: Path) -> None:
     writer.close()
 
 
+def test_a_look_at_a_database_that_nobody_has_open_leaves_no_file_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        writer.execute("CREATE TABLE sessions (session_no INTEGER)")
+        writer.execute("INSERT INTO sessions VALUES (1)")
+        writer.commit()
+    with SqliteDatabase(path).look() as look:
+        assert look.rows("SELECT session_no FROM sessions") == [{"session_no": 1}]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_that_is_named_by_a_link_is_read_with_its_log(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
+    with closing(sqlite3.connect(tmp_path / "store.db")) as writer:
+        writer.execute("PRAGMA journal_mode = wal")
+        writer.execute("CREATE TABLE sessions (session_no INTEGER)")
+        writer.commit()
+        with SqliteDatabase(tmp_path / "link.db").look() as look:
+            assert look.tables() == ["sessions"]
+
+
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(RowsUnreadable), SqliteDatabase(tmp_path / "none.db").look():
         pass
@@ -93,6 +116,10 @@ def test_a_file_is_the_proofs_by_its_name_or_its_text(tmp_path: Path) -> None:
     for file, text in ((named, ""), (told, "the marker"), (other, "nothing")):
         file.write_text(text)
     assert set(legacy_files.side_marks(tmp_path)) == {str(named), str(told), str(other)}
+    (tmp_path / "files" / "sessions").mkdir(parents=True)
+    (tmp_path / "files" / "sessions" / "actions.jsonl").write_text("marker")
+    assert len(legacy_files.side_marks(tmp_path)) == 4
+    assert set(legacy_files.side_marks(tmp_path, tmp_path / "files")) == {str(named), str(told), str(other)}
     names = ("marker", "agent:main:live-proof:1")
     assert [legacy_files.is_of(file, names) for file in (named, told, other)] == [True, True, False]
 

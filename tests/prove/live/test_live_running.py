@@ -60,6 +60,8 @@ def test_a_quiet_run_leaves_only_what_a_deletion_leaves(gateway: Running, tmp_pa
         assert not_proven(done.summary) == {}, done.stdout
         assert done.exit_code == 0
         assert answers(asking) == told
+        found = asking.get("/api/query/search", params={"q": "automated check"}).json()["hits"]
+        assert found == [], "nor is a word of it in the index, which is not compared row by row"
     after = rows(data)
     assert {table for table in before if before[table] - after[table]} == set()
     new = {table: len(after[table] - before[table]) for table in after if after[table] - before[table]}

@@ -54,6 +54,7 @@ OPERATIONS: tuple[Operation, ...] = (
     lambda session, _: session.extend([user(FILLER) for _ in range(4)]),
     lambda session, _: session.maybe_compact(),
     lambda session, _: session.append(assistant("Bye.")),
+    lambda session, _: session.take_back(1),
 )
 
 
@@ -63,6 +64,7 @@ class Seen:
 
     messages: list[Any]
     history: list[Any]
+    taken_back: list[Any]
     fields: dict[str, Any]
 
 
@@ -71,7 +73,8 @@ def seen(session: ConversationSession | None) -> Seen | None:
     if session is None:
         return None
     own = dict.fromkeys(("session_id", "created_at", "updated_at"))
-    return Seen(list(session.messages), session.history(), session._document() | own)
+    summed_up, taken_back = session.history(taken_back=False), session.history(taken_back=True)
+    return Seen(list(session.messages), summed_up, taken_back, session._document() | own)
 
 
 def expected(place: Place) -> list[Seen | None]:

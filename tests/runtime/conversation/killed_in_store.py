@@ -14,6 +14,13 @@ from holdfast.store.machinery import Machinery
 
 def run_until_killed(place: Place, session_id: str, journal: str, write: int, after: bool) -> None:
     """Do the script's operations; die instead of this write, or as soon as it is committed."""
+    die_at_write(write, after=after)
+    run(place, os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), session_id)
+    os._exit(0)  # it lived
+
+
+def die_at_write(write: int, *, after: bool) -> None:
+    """From here on, kill this process instead of its write of this number, or as soon as that is committed."""
     real = Machinery.write
     left = [write]
 
@@ -33,5 +40,3 @@ def run_until_killed(place: Place, session_id: str, journal: str, write: int, af
         return result
 
     Machinery.write = mortal  # type: ignore[method-assign,assignment]
-    run(place, os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), session_id)
-    os._exit(0)  # it lived

@@ -14,11 +14,11 @@ def writes(session: ConversationSession, monkeypatch: pytest.MonkeyPatch, *, fai
     seen: list[int] = []
     save = session._storage.save
 
-    def counted(fields: dict[str, Any], messages: Any, removed: Any) -> None:
+    def counted(fields: dict[str, Any], messages: Any, removed: Any, **more: Any) -> None:
         seen.append(len(messages))
         if fail:
             raise StorageFull("no room")
-        save(fields, messages, removed)
+        save(fields, messages, removed, **more)
 
     monkeypatch.setattr(session._storage, "save", counted)
     return seen

@@ -51,6 +51,24 @@ def test_what_is_taken_back_stays_readable(place: Place) -> None:
     assert again.history() == [user("two"), assistant("2")]
 
 
+def test_what_was_taken_back_is_told_apart_from_what_is_summed_up(place: Place) -> None:
+    session = place.new(compaction_keep_last_messages=1)
+    session.extend([user("one"), assistant("1"), user("two"), assistant("2")])
+    session.take_back(2)
+    session.extend([user("three"), assistant("3")])
+    session.maybe_compact(now=True)
+    session.extend([user("four")])
+    session.take_back(1)
+    for each in (session, place.again(session), place.again(session.fork())):
+        assert each.history(taken_back=False) == [user("one"), assistant("1"), user("three")]
+        assert each.history(taken_back=True) == (
+            [] if each.forked_from else [user("two"), assistant("2"), user("four")]
+        )
+        assert each.messages[1:] == [assistant("3")]
+    gone = [user("two"), assistant("2"), user("one"), assistant("1"), user("three"), user("four")]
+    assert place.again(session).history() == gone
+
+
 def test_a_compaction_that_is_wanted_now_needs_no_threshold(place: Place) -> None:
     session = place.new(messages=[user(f"My number {number} is {number}.") for number in range(8)])
     assert session.maybe_compact() is None

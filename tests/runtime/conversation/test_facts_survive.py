@@ -5,6 +5,7 @@ from tests.runtime.conversation.places import Place, assistant, user
 
 from holdfast.models import Message, Role
 from holdfast.runtime import ConversationSession
+from holdfast.runtime.facts import statements
 
 FILLER = "Say something of no importance whatever, " * 8
 PASTED_WORDS = ("new", "old", "dear", "known")
@@ -73,6 +74,36 @@ def test_a_fact_inside_a_question_survives(file_place: Place, said: str, fact: s
     assert fact in summed_up_often(session)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "Show it in euros, since we sell in Germany.",
+        "Explain TLS to me, I know nothing of it.",
+        "List hotels because she has lost hers.",
+        "Find flights for me, Ada Lovelace, to Rome.",
+        "Describe a good diet for Tom, who hates fish.",
+        "Did you know that the launch code changed to 4411?",
+        "Can you recommend something for Tom, who hates fish?",
+        "Do you think vegan food suits a diabetic like me?",
+    ],
+)
+def test_a_fact_on_the_way_of_a_request_survives_where_there_is_no_room_for_requests(
+    file_place: Place, stated: str
+) -> None:
+    session = file_place.new(auto_compaction_input_tokens_threshold=200)
+    session.append(user(stated))
+    for number in range(30):
+        session.extend([user(f"Tell me about Person{number} and thing {number}. {FILLER}"), assistant("ok")])
+        session.maybe_compact()
+    assert stated in session.messages[0].text
+    assert "Person3 " not in session.messages[0].text
+
+
+def test_what_a_command_has_in_quotes_is_no_fact() -> None:
+    assert statements("Append the line 'fish, she said, and chips' to a.txt, then read it.") == []
+    assert statements('Write "we sell in Oslo, I know that it rains" to a.txt.') == []
+
+
 @pytest.mark.parametrize("stated", ["Prefers tea.", "No nuts.", "Ada Lovelace.", "Vegetarian.", "call Bob"])
 def test_a_fact_in_a_word_or_two_survives(file_place: Place, stated: str) -> None:
     session = file_place.new(auto_compaction_input_tokens_threshold=200)
@@ -129,7 +160,16 @@ def test_a_fact_in_a_part_of_a_message_survives(file_place: Place) -> None:
     assert "Ada likes tea." in summed_up_often(session)
 
 
-@pytest.mark.parametrize("asked", ["What is my name?", "Tell me what the weather is.", "Ada likes tea?", "Thank you."])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What is my name?",
+        "Tell me what the weather is.",
+        "Ada likes tea?",
+        "Thank you.",
+        "Do you know that?",
+    ],
+)
 def test_what_states_nothing_gives_way(file_place: Place, asked: str) -> None:
     session = file_place.new(auto_compaction_input_tokens_threshold=200)
     session.append(user(asked))

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.core import HoldfastError
 from holdfast.core.errors import Busy
-from holdfast.store.engine import Damage, Engine, RecordedEvent, Row, Tx, Writer
+from holdfast.store.engine import Damage, DecidedBodies, Engine, RecordedEvent, Row, Tx, Writer
 from holdfast.store.text.word_index import ASK_SCRUB
 
 
@@ -104,6 +104,14 @@ class BrokenTx:
     @changed.setter
     def changed(self, value: bool) -> None:
         self.inner.changed = value
+
+    @property
+    def decided(self) -> DecidedBodies:
+        return self.inner.decided
+
+    @decided.setter
+    def decided(self, value: DecidedBodies) -> None:
+        self.inner.decided = value
 
     def one(self, sql: str, *args: Any) -> Row | None:
         found: Row | None = self.meet(lambda: self.inner.one(sql, *args))

@@ -4,7 +4,6 @@ An RpcError is an answer, not a defect: its code is JSON-RPC's or A2A's, and an 
 google.rpc.ErrorInfo that version 1.0 asks for (0.3 allows any data there).
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +87,7 @@ async def parse(raw: bytes, owner: str) -> Any:
         if len(raw) <= large_json.LARGE:
             return strict_json.parse(raw)
         large_json.check_values(await large_json.LARGE_JSON.check(raw, owner))
-        return await asyncio.to_thread(strict_json.parse_own, raw)
+        return await large_json.LARGE_JSON.make(lambda: strict_json.parse_own(raw), owner)
     except InvalidJson as error:
         raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.message}") from None
     except TooLarge as error:

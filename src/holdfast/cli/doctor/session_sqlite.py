@@ -6,7 +6,7 @@ gateway serves it. Each of them may be interrupted at any moment and run again.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -57,9 +57,10 @@ async def report_of(where: Location, mode: str, agent: str | None) -> dict[str, 
 
 async def _look(where: Location, report: SessionReport, agent: str | None) -> None:
     """Compare the files with the store, and change neither."""
-    targets = list((await asyncio.to_thread(inspect, where.data, agent=agent)).targets)
+    archives = await asyncio.to_thread(_archives, where)
+    targets = list((await asyncio.to_thread(inspect, where.data, agent=agent, archives=archives)).targets)
     if report.mode == "validate":
-        targets += await asyncio.to_thread(_archived, where, agent, targets)
+        targets += await asyncio.to_thread(_archived, archives, agent, targets)
     if not _is_there(where):
         for target in targets:
             about = report.add_target(target)
@@ -127,7 +128,7 @@ def _missing(report: SessionReport, about: dict[str, Any], session: LegacySessio
     if report.mode == "validate":
         for key in session.keys:
             _differs(report, ENTRY_MISSING, f"session {session.session_id} of key {key} is not in the store", key)
-    if report.mode == "dry-run":
+    if report.mode == "dry-run" and not session.archived:
         report.count(about, "importedEntries", len(session.keys))
         report.count(about, "importedTranscriptEvents", session.events)
 
@@ -137,38 +138,61 @@ def _differs(report: SessionReport, code: str, message: str, key: str) -> None:
     report.add_issue(code, message, key)
 
 
-def _archived(where: Location, agent: str | None, here: list[LegacyTarget]) -> list[LegacyTarget]:
-    """What imports have moved away, as their records have it; the newest, where a session was moved twice."""
+def _archives(where: Location) -> list[Path]:
+    """The folders to which imports of these files have moved them, the newest first."""
     about = origin(LegacySource.name, where.data)
+    moved = [
+        record / FILES
+        for record, manifest in records(where.data / IMPORTS)
+        if all(manifest.get(name) == value for name, value in about.items()) and manifest.get("moves")
+    ]
+    return moved[::-1]
+
+
+def _archived(archives: Sequence[Path], agent: str | None, here: list[LegacyTarget]) -> list[LegacyTarget]:
+    """What imports have moved away with its index; the newest, where a session was moved twice."""
     seen = {(target.agent, session.session_id) for target in here for session in target.sessions}
     found = []
-    for record, manifest in reversed(list(records(where.data / IMPORTS))):
-        if all(manifest.get(name) == value for name, value in about.items()) and manifest.get("moves"):
-            for target in inspect(record / FILES, agent=agent).targets:
-                sessions = tuple(each for each in target.sessions if (target.agent, each.session_id) not in seen)
-                seen |= {(target.agent, each.session_id) for each in sessions}
-                entries = sum(len(each.keys) for each in sessions)
-                found.append(replace(target, sessions=sessions, entries=entries, issues=()))
+    for archive in archives:
+        for target in inspect(archive, agent=agent).targets:
+            sessions = tuple(each for each in target.sessions if (target.agent, each.session_id) not in seen)
+            seen |= {(target.agent, each.session_id) for each in sessions}
+            entries = sum(len(each.keys) for each in sessions)
+            found.append(replace(target, sessions=sessions, entries=entries, issues=()))
     return [target for target in found if target.sessions]
 
 
 async def _import(where: Location, report: SessionReport, *, moves: bool, agent: str | None = None) -> None:
     """Bring the hot sessions into the store; their files move into the record, which is on the disk before."""
-    targets = {
-        target.agent: report.add_target(target)
-        for target in (await asyncio.to_thread(inspect, where.data, agent=agent)).targets
-    }
+    archives = await asyncio.to_thread(_archives, where)
+    found = await asyncio.to_thread(inspect, where.data, agent=agent, archives=archives)
+    targets = [(target, report.add_target(target), _files_of(target)) for target in found.targets]
     async with _alone(where) as store:
         source = LegacySource(hot_only=True, agent=agent)
         done = await import_transcripts(StoreSessions(store), source, where.data, where.data / IMPORTS, moves=moves)
-    report.count(None, "importedEntries", len(done.sessions))
+    for target, about, files in targets:
+        new = [each for each in target.sessions if each.session_id in done.sessions]
+        about["importedEntries"] = sum(len(each.keys) for each in new)
+        about["importedTranscriptEvents"] = sum(each.events for each in new)
+        about["archivedFiles"] = sum(not file.exists() for file in files)
+    named = {session.session_id for target in found.targets for session in target.sessions}
+    entries = sum(about["importedEntries"] for _, about, _ in targets)
+    report.count(None, "importedEntries", entries + sum(each not in named for each in done.sessions))
     report.count(None, "importedTranscriptEvents", done.events)
     report.count(None, "archivedFiles", done.moved)
+    said = {issue.message for issue in found.issues} | {str(issue.file) for issue in found.issues if issue.lost}
     for refused in done.refused:
         report.failed = True
-        report.add_issue(refused.code, refused.reason, None)
+        if not {refused.reason, refused.file} & said:
+            report.add_issue(refused.code, refused.reason, None)
     if targets:
         report.done.append(f"the record of the import is {done.record}")
+
+
+def _files_of(target: LegacyTarget) -> list[Path]:
+    """The files that lie in an agent's folder and that an import may move."""
+    hot = [each.file for each in target.sessions if each.hot and not each.archived]
+    return [file for file in (target.index, *hot) if file.exists()]
 
 
 async def _recover(where: Location, report: SessionReport) -> None:

@@ -12,6 +12,7 @@ from holdfast.cli.exit_codes import end_with, names
 from holdfast.cli.prove.explore import prove_explore
 from holdfast.cli.prove.live import prove_live
 from holdfast.cli.prove.options import complete_profiles, result_options, target_options, wire_options
+from holdfast.cli.prove.service import prove_service
 from holdfast.cli.prove.store import prove_store
 
 EPILOG = """\b
@@ -191,3 +192,4 @@ def _refuse_own_options(context: click.Context) -> None:
 prove.add_command(prove_store)
 prove.add_command(prove_explore)
 prove.add_command(prove_live)
+prove.add_command(prove_service)

@@ -102,6 +102,12 @@ def store_of(connection: HTTPConnection) -> Store:
     return found
 
 
+def tenant_of(scope: Scope) -> str:
+    """The caller's tenant; nothing where nobody was asked for a token."""
+    found: Store | None = scope.get(STORE)
+    return "" if found is None else found.tenant
+
+
 def _presented(scope: Scope) -> tuple[str | None, str | None]:
     """The token and the tenant that a request names, if it does."""
     tokens: list[str] = []

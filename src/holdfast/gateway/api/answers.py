@@ -1,15 +1,19 @@
 """Answers: JSON bytes with a status, and problems, the one shape of every failure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from holdfast.core import strict_json
 
 JSON = "application/json"
 JSON_TYPE = (b"content-type", JSON.encode())
+HOLE = b"\0"
+"""Where something else belongs in JSON that is being made: JSON itself never has this byte."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -51,6 +55,24 @@ def answered(answer: Answer) -> Response:
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """The value as a JSON answer."""
     return JsonAnswer(_encoder.encode_lines((value,)), status, headers)  # with its end, not copied to get one
+
+
+class PiecesAnswer(Response):
+    """A line of JSON in which large parts are sent as they are stored: to copy them into one takes long, and keeps
+    everybody waiting. `value` has HOLE in the place of each part."""
+
+    def __init__(self, value: Any, parts: Sequence[bytes]) -> None:
+        between = _encoder.encode_lines((value,)).split(HOLE)
+        assert len(between) == len(parts) + 1
+        self.pieces = [piece for pair in zip_longest(between, parts) for piece in pair if piece]
+        super().__init__(None)
+        self.raw_headers = [(b"content-length", b"%d" % sum(map(len, self.pieces))), JSON_TYPE]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        for number, piece in enumerate(self.pieces, 1):
+            more = number < len(self.pieces)
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
 
 
 def document(value: Any) -> msgspec.Raw:

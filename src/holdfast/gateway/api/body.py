@@ -1,11 +1,10 @@
 """Requests read once and strictly: the body by the JSON rules of the store, then into its type.
 
 Nothing of a body is dropped: a member that its type does not have is refused, except that an action or a response
-without `details` keeps such members as its details. A large body is parsed on a thread of its own, so that nobody else
-waits for it; one that is larger still is checked by another process first.
+without `details` keeps such members as its details. A large body is checked by another process and then read on a
+thread of its own, where tenants take turns, so that nobody else waits for it.
 """
 
-import asyncio
 from collections.abc import Callable, Container
 from enum import Enum
 from typing import Any, TypeVar
@@ -24,7 +23,6 @@ from holdfast.gateway.api.unknown_members import unknown_member
 from holdfast.gateway.wire.sessions import NewAction, NewResponse
 from holdfast.store import MAX_EVENTS
 
-LARGE = 128 * 1024
 MAX_LINES = 2 * MAX_EVENTS
 """Of a batch: blank ones are allowed, but not any number."""
 NO_PARAMS = QueryParams()
@@ -59,16 +57,15 @@ class BodyUse(Enum):
 async def read_body(request: Request, parse: Callable[[bytes], Result], use: BodyUse = BodyUse.VALUES) -> Result:
     """What `parse` makes of the request's body."""
     raw = await whole_body(request.receive)
-    if len(raw) <= LARGE:
-        return parse(raw)
     if len(raw) <= large_json.LARGE:
-        return await asyncio.to_thread(parse, raw)
+        return parse(raw)
+    owner = store_of(request).tenant
     if use is BodyUse.BATCH:
-        await asyncio.to_thread(_check_number, raw)
-    number = await LARGE_JSON.check(raw, store_of(request).tenant, batch=use is BodyUse.BATCH)
+        await LARGE_JSON.make(lambda: _check_number(raw), owner)
+    number = await LARGE_JSON.check(raw, owner, batch=use is BodyUse.BATCH)
     if use is BodyUse.VALUES:
         large_json.check_values(number)
-    return await asyncio.to_thread(lambda: parse(strict_json.CheckedJson(raw)))
+    return await LARGE_JSON.make(lambda: parse(strict_json.CheckedJson(raw)), owner)
 
 
 async def whole_body(receive: Receive) -> bytes:

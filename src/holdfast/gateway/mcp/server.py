@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as wire
+from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -20,7 +21,6 @@ from holdfast.gateway.mcp.results import failure_of, refusal_of, result_of
 from holdfast.gateway.mcp.service import SessionService
 from holdfast.gateway.mcp.tool import McpTool
 from holdfast.gateway.mcp.tools import BY_NAME, TOOLS
-from mcp import MCPError
 
 JSON = "application/json"
 INSTRUCTIONS = """\

@@ -1,6 +1,7 @@
 """What is wrong, worst first, each with what helps. Only what is known already is looked at: nothing is examined here,
 which is what `holdfast doctor` is for."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
@@ -63,6 +64,13 @@ def of_gateway(
             _many(gateway.legacy.refused, "session", "sessions") + " of the older layout could not be read",
             "holdfast doctor --session-sqlite inspect",
             DOCTOR,
+        )
+    if gateway.files is not None and gateway.files.trouble is not None:
+        yield OverviewTrouble(
+            WARNING,
+            f"the files of sessions are not up to date: {gateway.files.trouble}",
+            f"df -h {shlex.quote(str(gateway.files.folder))}",
+            "docs/files.md",
         )
     if prices is not None:
         yield OverviewTrouble(

@@ -6,7 +6,7 @@ with the first result.
 
 from collections.abc import Callable, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ from holdfast.core import NewEvent, strict_json, types
 from holdfast.core.clock import to_iso
 from holdfast.core.errors import Corrupt, InvalidInput
 from holdfast.gateway.access.auth import store_of
-from holdfast.gateway.api.answers import json_answer
+from holdfast.gateway.api.answers import HOLE, PiecesAnswer, json_answer
 from holdfast.gateway.api.body import BodyUse, parse_action, parse_actions, parse_response, query_parser, read_body
 from holdfast.gateway.api.operation import ApiOperation
 from holdfast.gateway.api.parameters import milliseconds
@@ -33,6 +33,8 @@ from holdfast.gateway.wire.sessions import (
 )
 
 IDEMPOTENCY_KEY = "idempotency-key"
+LARGE_DETAILS = 128 * 1024
+"""Of an action: they are sent as they are stored, not copied into the answer."""
 
 _write_query = query_parser(WriteQuery)
 _batch_query = query_parser(BatchQuery)
@@ -140,7 +142,13 @@ class Actions:
                 found = await window.following(store, session_id, query.limit, query.after, query.before, wanted)
         except Corrupt as error:
             raise with_way_around(error) from None
-        return json_answer(ActionPage([action(event) for event in found.events], found.cursor))
+        page = ActionPage([action(event) for event in found.events], found.cursor)
+        large: list[bytes] = []
+        for event, shown in zip(found.events, page.actions, strict=True):
+            if event.erased is None and len(event.payload) > LARGE_DETAILS:
+                large.append(event.payload)
+                shown.details = Raw(HOLE)
+        return PiecesAnswer(page, large) if large else json_answer(page)
 
 
 def with_way_around(error: Corrupt) -> Corrupt:

@@ -13,12 +13,14 @@ from holdfast.core import Session, SessionPage
 from holdfast.core.clock import from_iso
 from holdfast.core.errors import NotFound, SessionGone
 from holdfast.core.ids import check_name
+from holdfast.core.large_json import LARGE_JSON
 from holdfast.core.statuses import SESSION_STATUSES, one_of
 from holdfast.gateway.api.answers import document, json_answer
 from holdfast.gateway.routes.dashboard.summaries import summary_view
 from holdfast.gateway.wire.sessions import SessionList, session_row
 from holdfast.store import LAST_MS, MAX_HITS, MOST_SUMMARIES, PAGE_BYTES, Filter, Hit, Store, StoreSnapshot
 
+FEW_SESSIONS = 8
 MOST_PAGES = 20
 """Pages of hits that are looked through for one page of sessions."""
 
@@ -150,9 +152,11 @@ def session_list(page: SessionPage) -> SessionList:
     return SessionList(rows, page.cursor)
 
 
-def shown_rows(page: SessionPage) -> Response:
-    """The answer that a list is."""
-    return json_answer(session_list(page))
+async def shown_rows(store: Store, page: SessionPage) -> Response:
+    """The answer that a list is; what its sessions say of themselves may be megabytes, which take their turn."""
+    if len(page.sessions) <= FEW_SESSIONS:
+        return json_answer(session_list(page))
+    return await LARGE_JSON.make(lambda: json_answer(session_list(page)), store.tenant)
 
 
 def moment(text: str) -> int:

@@ -88,7 +88,7 @@ def add_routes(routes: APIRouter) -> None:
         )
         if summaries:
             return json_answer(await list_with_summaries(store, asked, cursor or None, limit))
-        return shown_rows(await list_sessions(store, asked, cursor or None, limit))
+        return await shown_rows(store, await list_sessions(store, asked, cursor or None, limit))
 
     @routes.get(
         "/api/sessions/{session_id}",
@@ -155,7 +155,8 @@ def add_user_route(routes: APIRouter) -> None:
     async def get_user_sessions(
         store: TenantStore, user_id: str, cursor: PageCursor = None, limit: PageLimit = DEFAULT_PAGE
     ) -> Response:
-        return shown_rows(await list_sessions(store, SessionQuery.of(user=user_id), cursor or None, limit))
+        page = await list_sessions(store, SessionQuery.of(user=user_id), cursor or None, limit)
+        return await shown_rows(store, page)
 
 
 def id_for_key(key: str) -> str:

@@ -20,12 +20,14 @@ from holdfast.gateway.api.operation import LINES
 from holdfast.gateway.api.parameters import TenantStore
 from holdfast.gateway.api.streams import BodyStream
 from holdfast.gateway.gateway import Gateway
+from holdfast.gateway.operations.session_files import FilesProcess
 from holdfast.gateway.operations.timers import Timer
 from holdfast.gateway.wire.upkeep import (
     BackupOrder,
     BackupView,
     DamagedView,
     DoomedView,
+    FilesView,
     RetentionOrder,
     RetentionView,
     ServerView,
@@ -77,6 +79,7 @@ def add_routes(routes: APIRouter, gateway: Gateway) -> None:
                 figures,
                 [server_view(each) for each in await store.servers.list()] if whole else [],
                 gateway.legacy if whole else None,
+                files_view(gateway.files) if whole and gateway.files is not None else None,
             )
         )
 
@@ -188,6 +191,11 @@ def timer_view(timer: Timer) -> TimerView:
         timer.runs,
         timer.failures,
     )
+
+
+def files_view(files: FilesProcess) -> FilesView:
+    """The files of sessions as an operator sees them."""
+    return FilesView(str(files.folder), files.pid, files.caught_up, files.starts, files.trouble)
 
 
 def server_view(found: LiveServer) -> ServerView:

@@ -42,6 +42,17 @@ class LegacyView(Struct, rename="camel"):
     refused: int
 
 
+class FilesView(Struct, rename="camel"):
+    """The folder in which all sessions are files, and the process that keeps it so: whether it has caught up with what
+    was there when it started, how often one was started, and what is wrong, if something is."""
+
+    folder: str
+    pid: int | None
+    caught_up: bool
+    starts: int
+    trouble: str | None
+
+
 class StatusView(Struct, rename="camel"):
     """The gateway and its store. Sessions and events are the tenant's; where things are on the gateway's machine, how
     large the whole store is, what is done for all of it and which gateways share it is told to operators. `store` has
@@ -68,6 +79,7 @@ class StatusView(Struct, rename="camel"):
     figures: Document
     gateways: list[ServerView]
     legacy: LegacyView | None
+    files: FilesView | None
 
 
 class ImportedView(Struct, rename="camel"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.core import strict_json
 from holdfast.models.messages import CompletionResponse, PromptMessage, PromptRole, Tool, ToolCall
-from holdfast.models.simulator import attachments, file_questions, language, measures, toolbox
+from holdfast.models.simulator import attachments, file_questions, given_texts, language, measures, toolbox
 from holdfast.models.simulator.language import AskAgent, AskUser, ReadWish, RecallWish, UseSkill
 from holdfast.models.simulator.plan import PromptTurn, TurnPlan, plan, turn_of
 from holdfast.models.simulator.prompt import listen
@@ -145,6 +145,11 @@ def _recollection(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     return _recall(found) if found else None
 
 
+def _given_text(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
+    request = given_texts.request_in(turn.request.words)
+    return _Reply("given_text", given_texts.answer(request)) if request else None
+
+
 def _conversation(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
     things = language.questions(turn.request.words)
     return _recall([(thing, from_conversation(thing, turn.heard)) for thing in things]) if things else None
@@ -200,6 +205,7 @@ def _receipt(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:
 
 
 _RULES: tuple[Callable[[PromptTurn, TurnPlan], _Reply | None], ...] = (
+    _given_text,  # "Choose one: …", with a text between marks
     _recollection,  # memory is to be asked: what it has
     _conversation,  # "what is my name?": what the conversation has
     _file_content,  # "what is the code word in notes.txt?": what the file has

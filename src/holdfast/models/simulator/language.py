@@ -2,7 +2,7 @@
 
 Commands for files: `append the line … to the file …`, `write … to the file …`, `read the file …`. For memory:
 `remember: my … is …`, `use the memory tool to recall my …`. Others: `use the skill …`, `ask the agent at URL: …`,
-`ask me for my approval, and then …`, `say …`.
+`ask me for my approval, and then …`, `say …`. What is to be done with a text that is given is in `given_texts`.
 
 `my <thing> is <value>` states a fact, `what is my <thing>?` asks for it, `forget my <thing>` takes it back. A value of
 more than a few words stands in guillemets: `my <thing> is «…»`. The patterns are strict: a fact that is
@@ -12,6 +12,8 @@ missed shows as a wrong answer and is looked into, a fact that is imagined would
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from holdfast.models.simulator import given_texts
 
 QUOTED = r"(?P<quote>[\"'`]?)(?P<text>[^\n]{1,500}?)(?P=quote)"
 FILE = r"[\"'`]?(?P<file>[^\s\"'`]*\w)[\"'`]?"
@@ -125,7 +127,14 @@ class AskUser:
     then: "tuple[Wish, ...]"
 
 
-Wish = AppendLine | WriteWish | ReadWish | Remember | RecallWish | UseSkill | AskAgent | AskUser
+@dataclass(frozen=True, slots=True)
+class UseTools:
+    """A given text that asks for something that a tool may do."""
+
+    text: str
+
+
+Wish = AppendLine | WriteWish | ReadWish | Remember | RecallWish | UseSkill | AskAgent | AskUser | UseTools
 
 WISHES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Wish]], ...] = (
     (APPEND, lambda match: AppendLine(match["file"], match["text"])),
@@ -143,6 +152,8 @@ def wishes(words: str) -> list[Wish]:
     be approved first is not to be done yet."""
     if SAY.match(words):
         return []
+    if given := given_texts.request_in(words):
+        return [UseTools(given.text)] if given_texts.wants_tools(given) else []
     if match := APPROVAL.search(words):
         asking_first = AskUser(f"May I {match['text'].strip().rstrip('.!')}?", tuple(wishes(match["text"])))
         return [*wishes(words[: match.start()]), asking_first]
@@ -177,7 +188,7 @@ def to_say(words: str) -> str:
 
 def without_commands(words: str) -> str:
     """Some words without what they ask to write, to say or to ask others, which the user does not mean."""
-    meant = _split(SAY.sub("", words))[0]
+    meant = _split(SAY.sub("", given_texts.without_given(words)))[0]
     for command in (APPEND, WRITE, CREATE):
         meant = command.sub("", meant)
     return meant

@@ -17,6 +17,7 @@ from holdfast.models.simulator.language import (
     RecallWish,
     Remember,
     UseSkill,
+    UseTools,
     Wish,
     approves,
     effects,
@@ -112,7 +113,7 @@ def _approved(turn: PromptTurn) -> list[Wish]:
 
 def _can_do_without(wish: Wish, turn: PromptTurn) -> bool:
     match wish:
-        case RecallWish():
+        case RecallWish() | UseTools():
             return True
         case Remember():
             return not MEMORY.search(turn.request.words)

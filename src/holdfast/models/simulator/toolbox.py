@@ -17,6 +17,7 @@ from typing import Any
 from holdfast.core import strict_json
 from holdfast.core.errors import InvalidJson
 from holdfast.models.messages import PromptMessage, PromptRole, Tool
+from holdfast.models.simulator import given_texts
 from holdfast.models.simulator.language import (
     AppendLine,
     AskAgent,
@@ -25,6 +26,7 @@ from holdfast.models.simulator.language import (
     RecallWish,
     Remember,
     UseSkill,
+    UseTools,
     Wish,
     WriteWish,
     statements,
@@ -60,6 +62,8 @@ def fitting_call(wish: Wish, tools: Sequence[Tool], memory_file: str | None = No
 
     Without a memory tool, what is to be remembered goes into `memory_file`, if the runtime has named one.
     """
+    if isinstance(wish, UseTools):
+        return _asked_for(wish.text, tools)
     for tool in tools:
         arguments = _arguments(wish, tool)
         if arguments is not None:
@@ -121,6 +125,19 @@ def _arguments(wish: Wish, tool: Tool) -> dict[str, Any] | None:
         case AskUser() if words & {"user", "human"} and words & {"ask", "question"}:
             return fill_in(tool, [(QUESTION, wish.question)])
     return None
+
+
+def _asked_for(text: str, tools: Sequence[Tool]) -> PlannedCall | None:
+    """The call that a given text asks for first, of a tool whose name begins with a word of it."""
+    found: list[tuple[int, PlannedCall]] = []
+    for tool in tools:
+        required = [name for name in tool.parameters.get("required") or () if isinstance(name, str)]
+        place = given_texts.place_of([word.lower() for word in WORD.findall(tool.name)], text)
+        optional = [name for name in properties(tool) if name not in required]
+        arguments = given_texts.arguments_for(required, optional, text)
+        if place is not None and arguments is not None:
+            found.append((place, PlannedCall(tool.name, arguments)))
+    return min(found, key=lambda at: at[0])[1] if found else None
 
 
 def _remembering(wish: Remember, tool: Tool, words: set[str]) -> dict[str, Any] | None:
@@ -191,6 +208,7 @@ SEARCH_WORDS: dict[type[Wish], str] = {
     UseSkill: "skill",
     AskAgent: "ask agent",
     AskUser: "ask user",
+    UseTools: "tools",
 }
 USUAL_SCHEMA = {
     "type": "object",

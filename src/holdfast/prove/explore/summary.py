@@ -4,6 +4,7 @@ Each claim stands where a proof would: proven with the number of histories that 
 supports, disproven with the smallest history, inconclusive with the rate.
 """
 
+import math
 import platform
 from collections.abc import Mapping
 from pathlib import Path
@@ -165,6 +166,9 @@ def _finding(claim: str, found: Exploration) -> Finding:
     histories = found.shown[claim]
     if found.interrupted and found.confirmed is None:
         return faulted(f"{INTERRUPTED} after {histories} histories that bore it out")
+    if not found.coverage.histories and not math.isinf(found.plan.seconds):
+        reason = f"no history was over in {found.plan.budget:g} s"
+        return faulted(reason, hint="give it more time with --budget, or say with --histories how many it is to finish")
     if not histories:
         return not_reached("no history put it to the test")
     held = f"held in {histories} of {histories} histories"

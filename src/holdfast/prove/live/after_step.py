@@ -127,7 +127,7 @@ async def history_is_the_tail(stage: LiveStage, step: LiveStep) -> None:
 
 async def no_proof_file(stage: LiveStage, step: LiveStep) -> None:
     """No .jsonl was made or changed that is about a session of the proof."""
-    before, now = stage.seen.side, legacy_files.side_marks(stage.data)
+    before, now = stage.seen.side, legacy_files.side_marks(stage.data, stage.mirror)
     stage.seen.side = now
     names = (stage.marker, *stage.keys, *stage.sessions)
     changed = [path for path, mark in now.items() if before.get(path) != mark]

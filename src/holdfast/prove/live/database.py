@@ -3,6 +3,7 @@
 A look is one transaction, so all that it shows is of one moment.
 """
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -54,17 +55,23 @@ def open_database(url: str) -> "ProofDatabase":
 
 
 class SqliteDatabase:
-    """A SQLite file, opened with `mode=ro` for each look."""
+    """A SQLite file, opened with `mode=ro` for each look.
+
+    SQLite makes the files beside one that nobody has open even so, and leaves them there, unless it is told that the
+    file does not change.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
+        self._log = Path(f"{os.path.realpath(path)}-wal")
         self._uri = f"file:{quote(str(path))}?mode=ro"
 
     @contextmanager
     def look(self) -> Iterator[Look]:
         """Look at the rows; RowsUnreadable if that cannot be done."""
+        uri = self._uri if self._log.exists() else f"{self._uri}&immutable=1"
         try:
-            connection = sqlite3.connect(self._uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
         except sqlite3.Error as error:
             raise _unreadable(error) from error
         try:

@@ -35,10 +35,11 @@ def legacy_marks(root: Path) -> dict[str, FileMark]:
     return marks_of(path for folder in legacy_folders(root) for path in folder.rglob("*"))
 
 
-def side_marks(data: Path) -> dict[str, FileMark]:
-    """Every .jsonl in a data folder but for those that the gateway keeps by design."""
-    found = (Path(folder) / name for folder, _, names in _walk(data) for name in names if name.endswith(ENDING))
-    return marks_of(found)
+def side_marks(data: Path, mirror: Path | None = None) -> dict[str, FileMark]:
+    """Every .jsonl in a data folder but for those that the gateway keeps by design, and those below `mirror`: the
+    folder in which a process beside it keeps sessions as files for others to read, if there is one."""
+    walk = _walk(data, os.path.realpath(mirror) if mirror else None)
+    return marks_of(Path(folder) / name for folder, names in walk for name in names if name.endswith(ENDING))
 
 
 def marks_of(paths: Iterable[Path]) -> dict[str, FileMark]:
@@ -102,11 +103,11 @@ def legacy_handles(opened: set[str], root: Path) -> list[str]:
     )
 
 
-def _walk(data: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+def _walk(data: Path, mirror: str | None) -> Iterator[tuple[str, list[str]]]:
     for folder, inner, names in os.walk(data):
-        if Path(folder) == data:
-            inner[:] = [name for name in inner if name not in OWN]
-        yield folder, inner, names
+        own = OWN if Path(folder) == data else ()
+        inner[:] = [name for name in inner if name not in own and os.path.realpath(Path(folder) / name) != mirror]
+        yield folder, names
 
 
 def _plain(name: str) -> str:

@@ -68,6 +68,7 @@ async def _prepare(
         version=str(status["version"]),
         started_at=started_at,
         store=str(status["store"]),
+        mirror=Path(status["files"]["folder"]) if status.get("files") else None,
         alone=options.alone or options.isolated,
         power=power,
         may_interrupt=options.recovery,

@@ -60,6 +60,8 @@ class LiveStage:
     started_at: int
     store: str = ""
     """The URL of the gateway's store, as the gateway tells it."""
+    mirror: Path | None = None
+    """Where the gateway has sessions kept as files, for others to read, if it does."""
     alone: bool = False
     power: GatewayPower | None = None
     may_interrupt: bool = False
@@ -126,7 +128,7 @@ class LiveStage:
             self.seen.total = proof_rows.counts(look)
             self.seen.ours = proof_rows.counts_of(look, self.numbers(look))
         self.seen.legacy = legacy_files.legacy_marks(self.legacy)
-        self.seen.side = legacy_files.side_marks(self.data)
+        self.seen.side = legacy_files.side_marks(self.data, self.mirror)
 
 
 @dataclass(frozen=True, slots=True)

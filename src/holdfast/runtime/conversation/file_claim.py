@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from holdfast.core.durable_files import writing
 from holdfast.core.errors import ConversationHeld, StoreInUse
 from holdfast.core.store_file import StoreLock, holder_of
 
@@ -27,7 +28,12 @@ class FileHold:
             lock.__enter__()
         except StoreInUse:
             raise held(session_id, holder_of(path)) from None
-        lock.say({"pid": os.getpid(), "host": socket.gethostname(), "program": program()})
+        try:
+            with writing(path):
+                lock.say({"pid": os.getpid(), "host": socket.gethostname(), "program": program()})
+        except BaseException:  # nobody knows of the lock, so nobody else would let go of it
+            lock.__exit__(None, None, None)
+            raise
         return cls(lock)
 
     def release(self) -> None:

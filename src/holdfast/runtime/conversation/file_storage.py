@@ -84,11 +84,11 @@ class ConversationFolder:
         write_whole(self._pointer, strict_json.dump({"session_id": session_id}))
 
     def ids(self) -> list[str]:
-        """The conversations that can be read, the one with the latest change first."""
+        """The conversations, the one with the latest change first; those that cannot be read come last."""
         times = {path.stem: _updated_at(path) for path in self.sessions.glob("*.json") if not ROTATED.search(path.stem)}
-        readable = {name: time for name, time in times.items() if time is not None}
+        there = {name: time for name, time in times.items() if time is not None}
         current = self.current()  # which of two came last in the same millisecond
-        return sorted(readable, key=lambda name: (readable[name], name == current, name), reverse=True)
+        return sorted(there, key=lambda name: (there[name], name == current, name), reverse=True)
 
 
 class FileMembers(msgspec.Struct, frozen=True):
@@ -133,17 +133,25 @@ class FileStorage:
         self._fields, self._messages = found, _raw(messages)
         return StoredConversation(found, messages)
 
-    def save(self, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]) -> None:
+    def save(
+        self,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        *,
+        taken_back: bool = False,
+    ) -> None:
         """Store all of it, durably and at once; the removed messages stay readable in its history."""
         raw = _raw(messages)
-        lines = [b'{"message":' + message_json(message) + b"}\n" for message in removed]
+        end = b',"taken_back":true}\n' if taken_back else b"}\n"
+        lines = [b'{"message":' + message_json(message) + end for message in removed]
         with self._writing():
             self._write(fields, raw, self._members, lines)
             if self._folder.current() != self._session_id:
                 self._folder.point_to(self._session_id)
 
-    def history(self) -> list[Message]:
-        """The messages that compactions removed, oldest first."""
+    def history(self, *, taken_back: bool | None) -> list[Message]:
+        """The messages that went, oldest first: those that were taken back, the others, or all."""
         try:
             with self._history_path.open("rb") as file:
                 lines = file.read(self._members.history_bytes).splitlines()
@@ -153,7 +161,8 @@ class FileStorage:
             found = [strict_json.parse(line) for line in lines]
         except InvalidJson as error:
             raise Corrupt(f"{self._history_path} is not what was written: {error.message}") from error
-        return messages_from([line["message"] for line in found if "message" in line], str(self._history_path))
+        told = [line for line in found if taken_back in (None, bool(line.get("taken_back"))) and "message" in line]
+        return messages_from([line["message"] for line in told], str(self._history_path))
 
     def start_effect(self, call_id: str, tool: str, arguments: Any, shown: str) -> EffectRun:
         """Record that a tool is about to run; run it only if the answer says so."""
@@ -244,7 +253,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     try:
         found = strict_json.parse(raw)
     except InvalidJson as error:
-        raise Corrupt(f"{path} is not JSON: {error.message}", hint=DAMAGED) from error
+        raise Corrupt(f"{path} cannot be read: {error.message}", hint=DAMAGED) from error
     if not isinstance(found, dict):
         raise Corrupt(f"{path} is not a conversation", hint=DAMAGED)
     return found
@@ -262,11 +271,13 @@ look_at(FileMembers, _Times, _Revision)
 
 
 def _updated_at(path: Path) -> str | None:
-    """When a conversation was changed last; None if that cannot be read."""
+    """When a conversation was changed last; nothing if that cannot be read, None if there is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Times).updated_at
-    except (OSError, msgspec.DecodeError):
+    except FileNotFoundError:
         return None
+    except (OSError, msgspec.DecodeError):
+        return ""
 
 
 def _revision(path: Path) -> int | None:

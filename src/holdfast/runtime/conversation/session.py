@@ -106,7 +106,7 @@ class ConversationSession(ConversationFields):
 
     @staticmethod
     def ids(*, project_root: Path, storage: str = FILE, store_url: str | None = None) -> list[str]:
-        """The conversations of a project, the one with the latest change first."""
+        """The conversations of a project, the one with the latest change first; those that cannot be read come last."""
         return home_of(storage, Path(project_root), store_url).ids()
 
     @property
@@ -152,7 +152,7 @@ class ConversationSession(ConversationFields):
         """Take the last messages out of the conversation; they stay readable in its history."""
         with self._lock:
             gone = self.messages[len(self.messages) - count :]
-            with self._persisted("messages", removed=gone):
+            with self._persisted("messages", removed=gone, taken_back=True):
                 del self.messages[len(self.messages) - count :]
             return gone
 
@@ -187,9 +187,10 @@ class ConversationSession(ConversationFields):
                 self.compaction = result.compaction
             return detached(result.compaction)
 
-    def history(self) -> list[Message]:
-        """The messages that compactions removed, and those that were taken back, oldest first."""
-        return self._storage.history()
+    def history(self, *, taken_back: bool | None = None) -> list[Message]:
+        """The messages that compactions removed and those that were taken back, in the order in which they went; or
+        only the one kind."""
+        return self._storage.history(taken_back=taken_back)
 
     def update_runtime_state(self, **fields: Any) -> None:
         """Set some of the runtime's fields.
@@ -250,8 +251,8 @@ class ConversationSession(ConversationFields):
         return self._storage.unresolved_effects()
 
     def fork(self) -> Self:
-        """A new conversation that begins with all of this one, also with the effects whose end nobody knows; this one
-        stays as it is."""
+        """A new conversation that begins with all of this one that was not taken back, also with the effects whose end
+        nobody knows; this one stays as it is."""
         with self._lock:
             fields = _fields_from(StoredConversation(self._document(), []))
             fields |= {"session_id": new_session_id(), "forked_from": self.session_id, "created_at": now()}
@@ -264,7 +265,7 @@ class ConversationSession(ConversationFields):
                 store_url=self.store_url,
                 **fields,
             )
-            with forked._persisted(removed=self.history()):
+            with forked._persisted(removed=self.history(taken_back=False)):
                 pass
             for effect in self.unresolved_effects():
                 forked.start_effect(effect.call_id, effect.tool, {"sha256": effect.digest}, effect.shown)
@@ -285,7 +286,7 @@ class ConversationSession(ConversationFields):
                 self._gathers = before
 
     @contextmanager
-    def _persisted(self, *names: str, removed: Iterable[Message] = ()) -> Iterator[None]:
+    def _persisted(self, *names: str, removed: Iterable[Message] = (), taken_back: bool = False) -> Iterator[None]:
         """Store what the block changes; if that fails, the named attributes are as they were."""
         with self._lock:
             before = {name: getattr(self, name) for name in ("updated_at", *names)}
@@ -295,7 +296,7 @@ class ConversationSession(ConversationFields):
                 gone = list(removed)
                 if gone or not self._gathers:
                     self.updated_at = now()
-                    self._storage.save(_readable(self._document()), self.messages, gone)
+                    self._storage.save(_readable(self._document()), self.messages, gone, taken_back=taken_back)
                     self._stored = True
             except BaseException:
                 for name, value in before.items():

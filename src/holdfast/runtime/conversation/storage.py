@@ -46,12 +46,20 @@ class ConversationStorage(Protocol):
         """The conversation as it is; None if there is none, Corrupt if it cannot be read."""
         ...
 
-    def save(self, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]) -> None:
-        """Store all of it, durably and at once; the removed messages stay readable in its history."""
+    def save(
+        self,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        *,
+        taken_back: bool = False,
+    ) -> None:
+        """Store all of it, durably and at once; the removed messages stay readable in its history, and whether they
+        were taken back."""
         ...
 
-    def history(self) -> list[Message]:
-        """The messages that compactions removed, oldest first."""
+    def history(self, *, taken_back: bool | None) -> list[Message]:
+        """The messages that went, oldest first: those that were taken back, the others, or all."""
         ...
 
     def start_effect(self, call_id: str, tool: str, arguments: Any, shown: str) -> EffectRun:
@@ -84,7 +92,7 @@ class Home(Protocol):
         ...
 
     def ids(self) -> list[str]:
-        """The conversations that can be read, the one with the latest change first."""
+        """The conversations, the one with the latest change first; those that cannot be read come last."""
         ...
 
     def memories(self) -> "MemoryAccess":

@@ -45,7 +45,9 @@ class Saved(msgspec.Struct, kw_only=True, omit_defaults=True):
     lists: dict[str, ListChange] = {}
     live: Spans = []
     removed: Spans = []
-    """What compactions removed."""
+    """What compactions removed, and what was taken back."""
+    taken_back: Spans = []
+    """What of it was taken back."""
     last: int = 0
     """The number of the last message."""
     after: int = 0
@@ -127,7 +129,7 @@ def fields_after(saves: Sequence[Saved]) -> dict[str, Any]:
 
 
 def next_save(state: LogState, fields: dict[str, Any], live: Spans, removed: Spans, last: int, *, whole: bool) -> Saved:
-    """The save that leads from a state to these fields and messages."""
+    """The save that leads from a state to these fields and messages, of which some were removed."""
     since = 0 if whole else state.saved.since_whole + 1
     whole = whole or not state.fields or since >= WHOLE_EVERY
     saved = Saved(
@@ -136,7 +138,7 @@ def next_save(state: LogState, fields: dict[str, Any], live: Spans, removed: Spa
         whole=whole,
         since_whole=0 if whole else since,
         live=live,
-        removed=removed,
+        removed=[*state.saved.removed, *removed],
         last=last,
         fields=fields if whole else {},
     )
@@ -161,6 +163,12 @@ def spans_of(numbers: Sequence[int]) -> Spans:
         else:
             spans.append([number, number])
     return spans
+
+
+def without(spans: Spans, others: Spans) -> Spans:
+    """The numbers of some spans that are not in the others."""
+    left_out = {number for first, last in others for number in range(first, last + 1)}
+    return spans_of([n for first, last in spans for n in range(first, last + 1) if n not in left_out])
 
 
 def _list_change(before: list[Any], after: list[Any]) -> ListChange:

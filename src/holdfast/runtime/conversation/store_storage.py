@@ -36,6 +36,7 @@ from holdfast.runtime.conversation.store_log import (
     read_saved,
     saved_event,
     spans_of,
+    without,
 )
 from holdfast.runtime.conversation.store_thread import STORES, StoreThread
 
@@ -131,14 +132,24 @@ class StoreStorage:
         self._state = state
         return StoredConversation(dict(state.fields), [numbered.message for numbered in state.live])
 
-    def save(self, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]) -> None:
+    def save(
+        self,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        *,
+        taken_back: bool = False,
+    ) -> None:
         """Store all of it, durably and at once; the removed messages stay readable in its history."""
         with self._writing() as hold:
-            self._home.thread.run(self._save_next(hold, fields, messages, removed))
+            self._home.thread.run(self._save_next(hold, fields, messages, removed, taken_back))
 
-    def history(self) -> list[Message]:
-        """The messages that compactions removed, oldest first."""
-        spans = self._state.saved.removed
+    def history(self, *, taken_back: bool | None) -> list[Message]:
+        """The messages that went, oldest first: those that were taken back, the others, or all."""
+        saved = self._state.saved
+        spans = saved.taken_back if taken_back else saved.removed
+        if taken_back is False:
+            spans = without(spans, saved.taken_back)
         if not spans:
             return []
 
@@ -206,14 +217,24 @@ class StoreStorage:
             raise unseen(self._session_id)
 
     async def _save_next(
-        self, hold: StoreHold, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]
+        self,
+        hold: StoreHold,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        taken_back: bool,
     ) -> None:
         """Save after the one before, which may go on here although its caller was interrupted."""
         async with self._turn:
-            await self._save(hold, fields, messages, removed)
+            await self._save(hold, fields, messages, removed, taken_back)
 
     async def _save(
-        self, hold: StoreHold, fields: dict[str, Any], messages: Sequence[Message], removed: Sequence[Message]
+        self,
+        hold: StoreHold,
+        fields: dict[str, Any],
+        messages: Sequence[Message],
+        removed: Sequence[Message],
+        taken_back: bool,
     ) -> None:
         known = {id(numbered.message): numbered for numbered in self._state.live}
         last = self._state.saved.last
@@ -228,9 +249,10 @@ class StoreStorage:
             fresh.append((last, message))
             return last
 
-        gone = [*self._state.saved.removed, *spans_of([numbered(message) for message in removed])]
+        gone = spans_of([numbered(message) for message in removed])
         live = [numbered(message) for message in messages]
         saved = next_save(self._state, fields, spans_of(live), gone, last, whole=self._unsure or bool(removed))
+        saved.taken_back = [*self._state.saved.taken_back, *(gone if taken_back else [])]
         places = {each.number: each.seq for each in self._state.live}
         events = [message_event(number, message) for number, message in fresh]
         self._unsure = True

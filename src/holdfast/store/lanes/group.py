@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.errors import HoldfastError, OutcomeUnknown, StoreFailed, StoreInUse
-from holdfast.store.engine import Damage, RecordedEvent, Tx, Writer
+from holdfast.store.engine import Damage, DecidedBodies, RecordedEvent, Tx, Writer
 from holdfast.store.lanes.lane_counts import LaneCounts
+from holdfast.store.log.body_pairs import UndecidedBodies
 from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 log = logging.getLogger("holdfast.store")
@@ -37,10 +38,12 @@ class QueuedWrite:
     error: BaseException | None = None
     recorded: list[RecordedEvent] = field(default_factory=list)
     """The events of it that are in the log."""
+    decided: DecidedBodies = field(default_factory=dict)
+    """What was found out for it elsewhere."""
 
     def fail(self, error: BaseException) -> None:
         """Answer with this error; an earlier run that may have been committed makes it OutcomeUnknown."""
-        if self.rerun and not isinstance(error, OutcomeUnknown):
+        if self.rerun and not isinstance(error, (OutcomeUnknown, UndecidedBodies)):
             unknown = OutcomeUnknown(f"the connection was lost while this was committed, and then: {error}")
             unknown.__cause__ = error
             error = unknown
@@ -127,7 +130,7 @@ class Groups:
     def attempt(self, tx: Tx, write: QueuedWrite) -> bool:
         """Run a write; False if it was refused, for whatever reason but a database error."""
         tx.recorded = write.recorded = []
-        tx.rerun, tx.changed, write.error = write.rerun, False, None
+        tx.rerun, tx.changed, tx.decided, write.error = write.rerun, False, write.decided, None
         try:
             write.result = write.run(tx)
         except self.writer.errors:

@@ -14,16 +14,18 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from holdfast.core.errors import Busy, Closing, HoldfastError, OutcomeUnknown, StoreFailed
-from holdfast.store.engine import RecordedEvent, Tx, Writer
+from holdfast.store.engine import DecidedBodies, RecordedEvent, Tx, Writer
 from holdfast.store.lanes.chores import MAKES_ROOM, Chore, Chores
 from holdfast.store.lanes.group import ConnectionLost, GroupFreed, Groups, QueuedWrite
 from holdfast.store.lanes.lane_counts import LaneCounts
 from holdfast.store.lanes.write_retries import WriteRetries
+from holdfast.store.log.body_pairs import UndecidedBodies
 from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 MAX_WRITES = 256
@@ -44,6 +46,7 @@ class Lane:
         name: str,
         writer: Writer,
         published: Callable[[list[RecordedEvent]], None],
+        decide: Callable[[UndecidedBodies], Awaitable[DecidedBodies]],
         chores: Sequence[Chore] = (),
         tuning: StoreTuning = DEFAULT_TUNING,
     ) -> None:
@@ -52,6 +55,7 @@ class Lane:
         self._groups = Groups(writer, tuning)
         self._retries = WriteRetries(self._groups, self._settle, lambda: self._closing)
         self._published = published
+        self._decide = decide
         self._tuning = tuning
         self._chores = Chores(chores)
         self._queue: SimpleQueue[QueuedWrite | None] = SimpleQueue()
@@ -82,22 +86,40 @@ class Lane:
         self, run: Callable[[Tx], Any], locks: Sequence[str], weight: int = 1, *, makes_room: bool = False
     ) -> Any:
         """The write's result, once it is durable; one that makes room may go on when others are refused."""
+        loop = asyncio.get_running_loop()
+        write = QueuedWrite(run, locks, weight, makes_room, loop, loop.create_future())
+        try:
+            while True:
+                try:
+                    return await self._queued(write)
+                except UndecidedBodies as undecided:
+                    bodies = undecided
+                decided = await self._found_out(write, bodies)
+                write = replace(write, future=loop.create_future(), error=None, decided=write.decided | decided)
+        finally:
+            del write  # a refusal's trace leads here: it must not keep the write, payload and all, that keeps it
+
+    def _queued(self, write: QueuedWrite) -> asyncio.Future[Any]:
+        """What a write's outcome comes by, once it waits for its turn."""
         if self.failure is not None:
             raise copy.copy(self.failure)
         if self._closing:
             raise Closing("the store is closing")
         if self.waiting >= MAX_QUEUED:
             raise Busy(f"{self.waiting} writes are waiting already", retry_after=1)
-        loop = asyncio.get_running_loop()
-        write = QueuedWrite(run, locks, weight, makes_room, loop, loop.create_future())
         self.waiting += 1
         self._queue.put(write)
         if self._ended:
             raise self.failure or Closing("the store is closing")
+        return write.future
+
+    async def _found_out(self, write: QueuedWrite, bodies: UndecidedBodies) -> DecidedBodies:
+        """Which bodies are the same; what prevents that is the write's error."""
         try:
-            return await write.future
-        finally:
-            del write  # a refusal's trace leads here: it must not keep the write, payload and all, that keeps it
+            return await self._decide(bodies)
+        except HoldfastError as error:
+            write.fail(error)
+            raise write.error or error from None
 
     def take_no_more(self) -> None:
         """Refuse new writes, and try no longer to reach a database that has gone."""

@@ -7,15 +7,18 @@ replay, expectation, lease. The function runs inside an open transaction that ho
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.core import Appended, Lease
+import msgspec
+
+from holdfast.core import Appended, Event, Lease
 from holdfast.core.chain import GENESIS, seal
 from holdfast.core.errors import InvalidInput, LeaseLost, NotFound, StaleWriter
 from holdfast.store.engine import RecordedEvent, Tx
 from holdfast.store.log import key_seal
+from holdfast.store.log.body_pairs import IN_LANE
 from holdfast.store.log.log_reader import Head, existing_head, head_of, stretch
 from holdfast.store.log.prepare import PreparedEvent
 from holdfast.store.log.projection import DEFAULT_AGENT
-from holdfast.store.log.replay import KnownEvent, find_replays, look_up, without_twins
+from holdfast.store.log.replay import SMALL_PAYLOAD, KnownEvent, find_replays, look_up, without_twins
 
 MAX_MISSED = 100
 EMPTY_DOCUMENT = b"{}"
@@ -77,7 +80,7 @@ def append(
             raise stale(tx, head, session_id, expected_seq)
     if lease is not None:
         check_lease(tx, head, lease)
-    fresh, twins = without_twins(events, places) if len(events) > 1 else (events, {})
+    fresh, twins = without_twins(tx, head, events, places) if len(events) > 1 else (events, {})
     _check_parents(tx, head, fresh)
     seqs = _write(tx, tenant, session_id, head, fresh)
     written = [twins.get(index, event) for index, event in enumerate(events)] if twins else events
@@ -106,10 +109,15 @@ def stale(tx: Tx, head: Head, session_id: str, expected_seq: int) -> StaleWriter
         expected_seq=expected_seq,
         head_seq=head.seq,
         missed=[
-            {"seq": event.seq, "eventId": event.event_id, "type": event.type, "payload": event.value()}
+            {"seq": event.seq, "eventId": event.event_id, "type": event.type, "payload": _shown(event)}
             for event in missed
         ],
     )
+
+
+def _shown(event: Event) -> Any:
+    """What a missed event says; of a large one its JSON as it is, for no lane parses that."""
+    return event.value() if len(event.payload) <= IN_LANE else msgspec.Raw(event.payload)
 
 
 def _check_parents(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> None:
@@ -117,7 +125,7 @@ def _check_parents(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> None:
     parents -= {event.event_id for event in events}
     if not parents:
         return
-    known = {found.event_id for found in look_up(tx, head, "event_id", sorted(parents, key=str))}
+    known = {found.event_id for found in look_up(tx, head, "event_id", sorted(parents, key=str), SMALL_PAYLOAD)}
     for parent in parents:
         if parent not in known:
             raise InvalidInput(f"the parent event {parent!r} is not in this session", parent_id=parent)

@@ -12,7 +12,7 @@ from holdfast.core.ids import MAX_NAME_LENGTH, check_name
 from holdfast.store.engine import Tx
 from holdfast.store.log.log_reader import head_of
 from holdfast.store.log.prepare import PreparedEvent, check_key
-from holdfast.store.log.replay import look_up
+from holdfast.store.log.replay import SMALL_PAYLOAD, look_up
 
 ROOM = 8
 """Characters for the number of an event and its mark."""
@@ -42,7 +42,10 @@ class BatchKey:
         if head is None or not ours:
             return
         first, last, beyond = ours[0], ours[-1], self._line(len(events))
-        known = {found.idempotency_key for found in look_up(tx, head, "idempotency_key", [first, last, beyond])}
+        known = {
+            found.idempotency_key
+            for found in look_up(tx, head, "idempotency_key", [first, last, beyond], SMALL_PAYLOAD)
+        }
         if beyond in known or (first in known) != (last in known):
             raise IdempotencyConflict(f"{self.key!r} was used before, for a batch of another length", key=self.key)
 

@@ -9,19 +9,24 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.core import strict_json
 from holdfast.core.errors import IdempotencyConflict, NotFound
 from holdfast.core.event_bodies import Body, read
 from holdfast.store.engine import Tx
+from holdfast.store.log.body_pairs import BodyPairs, KeptBody
 from holdfast.store.log.log_reader import Head
 from holdfast.store.log.prepare import PreparedEvent
 
 KNOWN = """
-    SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, e.payload, e.erased
+    SELECT i.event_id, i.idempotency_key, i.seq, i.type, i.parent_id, e.created_at, {payload}, e.erased,
+      length(e.payload)
     FROM transcript_event_identities i
     JOIN transcript_events e ON e.session_no = i.session_no + 0 AND e.seq = i.seq
     WHERE i.session_no = ?1 AND i.{column} IN ({marks})"""
 """The zero is explained where the log is read."""
+PAYLOAD = "e.payload"
+SMALL = 4 * 1024
+SMALL_PAYLOAD = f"CASE WHEN length(e.payload) <= {SMALL} THEN e.payload END"
+"""Many events may be looked up at once, each as large as an event may be."""
 
 
 class KnownEvent(NamedTuple):
@@ -35,6 +40,8 @@ class KnownEvent(NamedTuple):
     created_at: int
     payload: bytes
     erased: bytes | None
+    size: int
+    """Of its payload, which is empty here if it was left where it is."""
 
 
 def find_replays(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> dict[int, KnownEvent]:
@@ -43,10 +50,11 @@ def find_replays(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> dict[in
         return {}
     named = [event.event_id for event in events if event.named or tx.rerun]
     keyed = [event.idempotency_key for event in events if event.idempotency_key is not None]
-    by_id = {known.event_id: known for known in look_up(tx, head, "event_id", named)}
+    by_id = {known.event_id: known for known in look_up(tx, head, "event_id", named, SMALL_PAYLOAD)}
     tx.rerun = tx.rerun and bool(by_id)  # whoever has the session's lock and finds none of its events wrote nothing
-    by_key = {known.idempotency_key: known for known in look_up(tx, head, "idempotency_key", keyed)}
+    by_key = {known.idempotency_key: known for known in look_up(tx, head, "idempotency_key", keyed, SMALL_PAYLOAD)}
     found: dict[int, KnownEvent] = {}
+    bodies = BodyPairs(tx)
     for index, event in enumerate(events):
         same_id = by_id.get(event.event_id)
         same_key = by_key.get(event.idempotency_key) if event.idempotency_key is not None else None
@@ -54,9 +62,10 @@ def find_replays(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> dict[in
         if known is None:
             continue
         other_key = same_id and event.idempotency_key not in (None, same_id.idempotency_key)
-        if other_key or not _same_body(event, known):
+        if other_key or not _same_body(bodies, head, event, known):
             raise _conflict(event, known)
-        found[index] = known
+        found[index] = known if known.erased is not None else known._replace(payload=event.payload)
+    bodies.settle(head.session_no)
     return found
 
 
@@ -91,26 +100,30 @@ def find_by_key(tx: Tx, head: Head, idempotency_key: str) -> KnownEvent | None:
     return found[0] if found else None
 
 
-def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None]) -> list[KnownEvent]:
-    """The events with these ids or keys. Lists are padded to few lengths, so that few statements are compiled."""
+def look_up(tx: Tx, head: Head, column: str, values: Sequence[str | None], payload: str = PAYLOAD) -> list[KnownEvent]:
+    """The events with these ids or keys, and their payloads, or those of the small ones.
+
+    Lists are padded to few lengths, so that few statements are compiled.
+    """
     found: list[KnownEvent] = []
     for start in range(0, len(values), 256):
         part = list(values[start : start + 256])
         size = next(size for size in (1, 16, 256) if size >= len(part))
         part += [part[-1]] * (size - len(part))
         marks = ", ".join(f"?{number}" for number in range(2, size + 2))
-        rows = tx.all(KNOWN.format(column=column, marks=marks), head.session_no, *part)
-        found += [KnownEvent._make(row) for row in rows]
+        rows = tx.all(KNOWN.format(column=column, marks=marks, payload=payload), head.session_no, *part)
+        found += [KnownEvent._make(row)._replace(payload=row[6] or b"") for row in rows]
     return found
 
 
-def _same_body(event: PreparedEvent, known: "PreparedEvent | KnownEvent") -> bool:
+def _same_body(bodies: BodyPairs, head: Head, event: PreparedEvent, known: KnownEvent) -> bool:
     """Whether a retry says the same; of an erased event its type and the digest of its body are left to compare."""
     if known.type != event.type:
         return False
-    if isinstance(known, KnownEvent) and known.erased is not None:
+    if known.erased is not None:
         return hashlib.sha256(event.payload).digest() == known.erased
-    return strict_json.same_value(known.payload, event.payload)
+    first = known.payload if len(known.payload) == known.size else KeptBody(head.session_no, known.seq)
+    return bodies.same(first, known.size, event.payload)
 
 
 def _conflict(event: PreparedEvent, known: KnownEvent) -> IdempotencyConflict:
@@ -121,7 +134,7 @@ def _conflict(event: PreparedEvent, known: KnownEvent) -> IdempotencyConflict:
 
 
 def without_twins(
-    events: Sequence[PreparedEvent], known: dict[int, KnownEvent]
+    tx: Tx, head: Head, events: Sequence[PreparedEvent], known: dict[int, KnownEvent]
 ) -> tuple[list[PreparedEvent], dict[int, PreparedEvent]]:
     """The events of a batch that are new, each once, and by its place in the batch what stands for each other one.
 
@@ -132,6 +145,7 @@ def without_twins(
     unique: list[PreparedEvent] = []
     places: dict[tuple[str, str], int] = {}
     twins: dict[int, int] = {}
+    bodies = BodyPairs(tx)
     lost = {events[index].event_id for index, found in known.items() if found.event_id != events[index].event_id}
     for index, event in enumerate(events):
         if index in known:
@@ -144,7 +158,8 @@ def without_twins(
         place = found.pop()
         first = unique[place]
         keys = {first.idempotency_key, event.idempotency_key} - {None}
-        if found or len(keys) > 1 or not _same_body(event, first):
+        same_type = event.type == first.type
+        if found or len(keys) > 1 or not same_type or not bodies.same(first.payload, len(first.payload), event.payload):
             raise _twice(event)
         unique[place] = first._replace(idempotency_key=next(iter(keys), None))
         places.update((name, place) for name in _names(event) if name[0] == "key")
@@ -154,6 +169,7 @@ def without_twins(
     for event in unique:
         if event.event_id in lost:
             raise _twice(event)
+    bodies.settle(head.session_no)
     return unique, {twin: unique[place] for twin, place in twins.items()}
 
 

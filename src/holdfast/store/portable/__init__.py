@@ -15,7 +15,7 @@ from holdfast.store.portable.archive_writer import ArchiveWriter, SessionWriter,
 from holdfast.store.portable.durable import replacing, writing
 from holdfast.store.portable.folder_log import FolderLog, read_log
 from holdfast.store.portable.folder_reader import SessionFolder, SkippedLine, is_session, read_folder, session_folders
-from holdfast.store.portable.folder_writer import FolderWriter
+from holdfast.store.portable.folder_writer import FolderWriter, exported_seq
 from holdfast.store.portable.limits import Limits
 from holdfast.store.portable.lines import SessionHeader, decode_event, encode_event, event_parts
 from holdfast.store.portable.manifest import Totals
@@ -41,6 +41,7 @@ __all__ = [
     "decode_event",
     "encode_event",
     "event_parts",
+    "exported_seq",
     "is_session",
     "read_folder",
     "read_log",

@@ -49,9 +49,10 @@ class LineFile:
             lock(file, path)
             line, self.size = last_line(self._file)
             self.seq = _seq_of(line, path) if line else 0
+            self._waiting = bytearray()
+            self._written = self.size
             with writing(path):
                 self._file.truncate(self.size)
-                self._file.seek(self.size)
         except BaseException:
             self._file.close()
             raise
@@ -59,16 +60,31 @@ class LineFile:
     def append(self, line: bytes, seq: int) -> None:
         """Add a line, unless the file has it already."""
         if seq > self.seq:
-            with writing(self._path):
-                self._file.write(line)
+            self._waiting += line
             self.seq, self.size = seq, self.size + len(line)
+            if len(self._waiting) >= BLOCK:
+                self.flush()
 
     def flush(self, *, sync: bool = False) -> None:
         """Let readers see what was added; with `sync`, also a power cut does not take it away."""
         with writing(self._path):
-            self._file.flush()
+            self._write()
             if sync:
                 os.fsync(self._file.fileno())
+
+    def _write(self) -> None:
+        """Write whole lines. If the disk takes some of their bytes only, those are taken back: half a line is none."""
+        file, rest = self._file.fileno(), memoryview(bytes(self._waiting))
+        try:
+            os.lseek(file, self._written, os.SEEK_SET)
+            while rest:
+                rest = rest[os.write(file, rest) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, self._written)
+            raise
+        self._written += len(self._waiting)
+        self._waiting.clear()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -152,24 +168,25 @@ class FolderWriter:
             )
 
     def _metadata(self) -> Any:
-        with contextlib.suppress(OSError, InvalidJson):
-            return strict_json.parse((self.path / METADATA).read_bytes())
-        return None
+        return _read_metadata(self.path)
 
     def _exported(self) -> int:
         """Up to which event the lines are complete by `metadata.json`; 0 if it does not fit the files."""
-        found = self._metadata()
-        try:
-            exported = found[EXPORTED]
-            complete = all(file.size >= exported["bytes"][name] for name, file in self._files.items())
-            return int(exported["seq"]) if complete else 0
-        except (TypeError, KeyError, ValueError):
-            return 0
+        return _complete(self._metadata(), {name: file.size for name, file in self._files.items()})
 
     def _let_go(self) -> None:
         with contextlib.ExitStack() as stack:
             for file in self._files.values():
                 stack.callback(file.close)
+
+
+def exported_seq(folder: Path) -> int:
+    """Up to which event a session's folder says that it is complete, and could be; 0 if it says nothing."""
+    try:
+        sizes = {path.name: path.lstat().st_size for path in folder.glob("*.jsonl")}
+    except OSError:
+        return 0
+    return _complete(_read_metadata(folder), sizes)
 
 
 def last_line(file: IO[bytes]) -> tuple[bytes, int]:
@@ -193,6 +210,22 @@ def last_line(file: IO[bytes]) -> tuple[bytes, int]:
                 break
         end = start
     return b"".join(reversed(parts)), whole
+
+
+def _read_metadata(folder: Path) -> Any:
+    with contextlib.suppress(OSError, InvalidJson):
+        return strict_json.parse((folder / METADATA).read_bytes())
+    return None
+
+
+def _complete(metadata: Any, sizes: dict[str, int]) -> int:
+    """The seq that metadata says, if the files have at least the sizes that it says; else 0."""
+    try:
+        exported = metadata[EXPORTED]
+        complete = all(size >= exported["bytes"][name] for name, size in sizes.items())
+        return int(exported["seq"]) if complete else 0
+    except (TypeError, KeyError, ValueError):
+        return 0
 
 
 def _seq_of(line: bytes, path: Path) -> int:

@@ -20,7 +20,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from holdfast.core import HoldfastError
-from holdfast.store.engine import Damage, RecordedEvent, Row, Tx
+from holdfast.store.engine import Damage, DecidedBodies, RecordedEvent, Row, Tx
 from holdfast.store.postgres import frozen_clients
 from holdfast.store.postgres.connection import (
     ERRORS,
@@ -49,13 +49,14 @@ NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 class PostgresTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_connection", "_heard", "changed", "recorded", "rerun", "silence")
+    __slots__ = ("_connection", "_heard", "changed", "decided", "recorded", "rerun", "silence")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._heard = time.monotonic()
         self.rerun = False
         self.changed = False
+        self.decided: DecidedBodies = {}
         self.recorded: list[RecordedEvent] = []
         self.silence = 0.0
         """The longest time, in seconds, that we let the server wait for the next call."""

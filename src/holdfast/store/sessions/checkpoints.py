@@ -29,6 +29,7 @@ NEWEST = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 ORDE
 BACKWARD = "SELECT seq FROM snapshots WHERE session_no = ?1 AND first_seq = 1 AND seq < ?2 ORDER BY seq DESC LIMIT 1"
 
 MAX_LABEL = 1024
+MAX_SUMMARY = 1024 * 1024
 
 
 class Checkpoints(Part):
@@ -122,6 +123,7 @@ class Checkpoints(Part):
         if summary in (None, {}, []) or (isinstance(summary, str) and not summary.strip()):
             raise InvalidInput("a compaction needs its summary", hint="make the summary first, then compact")
         summary = strict_json.plain(summary)
+        check_most(summary, MAX_SUMMARY, "a summary", "a summary stands for events, which stay readable")
         checkpoint_id = self.ids()
         drafts = [self.own_draft(Compacted, idempotency_key), self.own_draft(CheckpointCreated)]
 

@@ -16,6 +16,7 @@ from holdfast.core import Lease, State, strict_json, types
 from holdfast.core.errors import Busy, InvalidInput, NotFound, StaleState
 from holdfast.core.event_bodies import StateUpdated
 from holdfast.core.ids import check_session_id
+from holdfast.core.large_json import LARGE, LARGE_JSON, Rests
 from holdfast.store.engine import Tx
 from holdfast.store.lanes.shares import ReadLength
 from holdfast.store.log.append import append, check_lease
@@ -53,6 +54,8 @@ class StateDocuments:
 
     limit: int = MAX_STATE
     turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    merging: Rests = field(default_factory=Rests)
+    """Whose turn it is, of tenants, to have a reader merge."""
 
     def turn(self, lock: str) -> asyncio.Lock:
         """What those in this process wait for who change the same document by a reader, so that each merges it once."""
@@ -162,7 +165,7 @@ class States(Part):
         check_session_id(session_id)
         if not isinstance(patch, Mapping):
             raise InvalidInput("a patch must be a JSON object")
-        body = StateUpdated(strict_json.plain(dict(patch)))
+        body = StateUpdated(await self._plain(patch))
         if children is not None:
             children.check()
             body.children = children.digest
@@ -181,10 +184,20 @@ class States(Part):
         assert isinstance(outcome, StateDocument)
         return outcome
 
+    async def _plain(self, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """The patch as whoever reads its JSON gets it; a large one is parsed in its tenant's turn."""
+        if isinstance(patch, strict_json.PlainObject):
+            return patch
+        raw = strict_json.dump(dict(patch))
+        if len(raw) <= LARGE:
+            return dict(strict_json.parse(raw))
+        return dict(await LARGE_JSON.make(lambda: strict_json.parse_own(raw), self.tenant))
+
     async def _write_later(self, asked: _Patch) -> StateDocument | _Replay | _Stale:
         """Let a reader merge and a lane write, until nothing came between; Busy if something always does."""
         for _ in range(ATTEMPTS):
-            made = await self.workers.read(lambda tx: self._merge(tx, asked))
+            async with self.documents.merging.turn(self.tenant):
+                made = await self.workers.read(lambda tx: self._merge(tx, asked))
             outcome = await self.write(
                 asked.session_id,
                 lambda tx, made=made: self._write(tx, asked, made),  # type: ignore[misc]

@@ -17,6 +17,9 @@ from holdfast.store.log.log_reader import Head
 from holdfast.store.log.rows import GET_STATE
 
 EMPTY_STATE = b"{}"
+SIMPLE = frozenset({str, bool, float})
+"""Types of values that are written with all the others, and not one by one: a patch may have very many."""
+BIG = 1 << 63
 
 
 class StateDocument(NamedTuple):
@@ -39,13 +42,15 @@ def stored_state(tx: Tx, head: Head | None) -> StateDocument:
 
 def merged(document: bytes, patch: Mapping[str, Any]) -> bytes:
     """The document after the patch: objects merge, arrays and scalars replace, null removes."""
-    members = strict_json.members(document)
+    members: dict[str, Any] = dict(strict_json.members(document))
     for name, value in patch.items():
         if value is None:
             members.pop(name, None)
         elif isinstance(value, dict):
             under = bytes(members.get(name, EMPTY_STATE))
             members[name] = msgspec.Raw(merged(under if under.startswith(b"{") else EMPTY_STATE, value))
+        elif type(value) in SIMPLE or (type(value) is int and abs(value) < BIG):
+            members[name] = value
         else:
             members[name] = msgspec.Raw(strict_json.dump(value))
     return strict_json.join(members)

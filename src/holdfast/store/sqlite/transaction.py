@@ -9,7 +9,7 @@ import apsw
 
 from holdfast.core import Clock, HoldfastError
 from holdfast.core.errors import Busy, Corrupt, ReadTimeout, StorageFull, StoreFailed, StoreUnavailable
-from holdfast.store.engine import RecordedEvent, Row, Tx
+from holdfast.store.engine import DecidedBodies, RecordedEvent, Row, Tx
 from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
 BUSY_MS = 10_000
@@ -20,7 +20,7 @@ ERRORS: tuple[type[Exception], ...] = (apsw.Error, OverflowError, UnicodeDecodeE
 class SqliteTx:
     """One transaction on one connection."""
 
-    __slots__ = ("_clock", "_execute", "_executemany", "changed", "recorded", "rerun", "traces")
+    __slots__ = ("_clock", "_execute", "_executemany", "changed", "decided", "recorded", "rerun", "traces")
 
     history = ""  # a file has one
 
@@ -31,6 +31,7 @@ class SqliteTx:
         self._clock = clock
         self.rerun = False
         self.changed = False
+        self.decided: DecidedBodies = {}
         self.traces = False
         self.recorded: list[RecordedEvent] = []
 

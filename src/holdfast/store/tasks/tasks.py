@@ -324,7 +324,7 @@ class Tasks(Part):
             return None
         if known.erased is not None or known.type != type:
             raise IdempotencyConflict(f"{key!r} was used before, for event {known.seq}", seq=known.seq)
-        first = strict_json.parse(known.payload)["taskId"]
+        first = strict_json.parse_own(strict_json.members(known.payload)["taskId"])
         return TaskStart(get(tx, self.tenant, first), first != task_id)
 
     def _reopen(self, tx: Tx, session_id: str, head: Head | None, mark: "_Mark") -> None:

@@ -117,7 +117,7 @@ def texts(payload: bytes) -> list[str]:
     if len(payload) >= MAX_READ:
         return [text for text in map(_unescape, _strings(payload[:MAX_READ])) if text]
     try:
-        return list(leaves(strict_json.parse(payload)))
+        return list(leaves(strict_json.parse_own(payload)))
     except InvalidJson:
         return []
 

@@ -14,6 +14,7 @@ from holdfast.store.transfer.folder_imports import (
     is_of_the_session,
     undo_import,
 )
+from holdfast.store.transfer.folder_mirror import FolderMirror
 from holdfast.store.transfer.import_record import (
     ImportRecord,
     begin_record,
@@ -30,6 +31,7 @@ __all__ = [
     "ExportSource",
     "FolderExport",
     "FolderImport",
+    "FolderMirror",
     "ImportDestination",
     "ImportRecord",
     "MissingDocuments",

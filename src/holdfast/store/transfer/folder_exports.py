@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from holdfast.core import Event, HoldfastError, Session, State
+from holdfast.core import Event, HoldfastError, Session, State, types
 from holdfast.core.problem import problem
 from holdfast.store.portable import FolderWriter
 
@@ -49,6 +49,10 @@ class SessionExport(NamedTuple):
     events: int
 
 
+class LinesOutdated(Exception):
+    """Lines that a folder has may say what was erased since, or are of another log: it has to be written anew."""
+
+
 async def export_folders(
     source: ExportSource,
     root: Path,
@@ -68,15 +72,24 @@ async def export_folders(
 
 
 async def export_folder(
-    source: ExportSource, root: Path, session_id: str, *, must_exist: bool, one_file: bool
+    source: ExportSource, root: Path, session_id: str, *, must_exist: bool, one_file: bool, exact: bool = False
 ) -> SessionExport | None:
-    """Bring one session's folder up to now; None if the session was deleted, unless it must be there."""
+    """Bring one session's folder up to now; None if the session was deleted, unless it must be there.
+
+    If it is to be `exact`, lines that were written before an erasure are not left as they are: LinesOutdated, and the
+    folder does not say that it is complete.
+    """
     try:
         session, state = await source.session(session_id)
         with FolderWriter(root, session_id, one_file=one_file) as folder:
             before = folder.seq
+            if exact and before > session.head_seq:
+                raise LinesOutdated
+            clean = before or session.head_seq  # what a new folder is given was read after all erasures up to here
             while folder.seq < session.head_seq:
                 async for event in source.events(session_id, folder.seq, PAGE):
+                    if exact and event.type == types.EVENTS_ERASED and event.seq > clean:
+                        raise LinesOutdated
                     folder.event(event)
                 folder.flush()
             folder.documents(session, state)

@@ -35,6 +35,11 @@ class LegacyIssue:
     file: Path | None = None
     line: int | None = None
 
+    @property
+    def lost(self) -> bool:
+        """Whether it is that a session's file is not there."""
+        return self.code == TRANSCRIPT_MISSING
+
 
 @dataclass(frozen=True, slots=True)
 class LegacyEntry:

@@ -131,6 +131,9 @@ def run(proxy: HonestProxy) -> None:
         daemon_threads = True
         address_family = socket.AF_INET
 
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of a client that went away."""
+
     proxy.start()
     with Server((HOST, proxy.port), Handler) as server:
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())

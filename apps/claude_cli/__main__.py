@@ -1,0 +1,16 @@
+"""`python -m apps.claude_cli`: in the program's own venv, which the first start makes."""
+
+import signal
+import sys
+
+from apps import venv
+
+if __name__ == "__main__":
+    venv.enter("claude_cli")
+    # Nothing is begun while the frameworks are imported, so an end is orderly; and the first process of a container
+    # would not even notice a signal that it has no handler for.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+    from apps.claude_cli.program import main
+
+    main()

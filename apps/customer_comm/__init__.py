@@ -1,0 +1,1 @@
+"""A LangGraph team that answers the customers of an operator of tandem flights."""

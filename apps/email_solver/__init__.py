@@ -1,0 +1,1 @@
+"""A pipeline that answers a mailbox: fetch, classify, extract, draft, deliver, on LangGraph."""
