@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from tests.gateway.figures import Figures, figure, parsed
 from tests.gateway.process import PATIENCE, Running, running
+from tests.support.eventually import eventually
 from tests.support.web import async_web_client
 from websockets.asyncio.client import connect
 
@@ -17,6 +18,7 @@ ROUTES = (
     ("POST", "/a2a", "2xx"),
     ("GET", "/a2a", "4xx"),
     ("POST", "/a2a/uploads", "4xx"),
+    ("POST", "/mcp", "2xx"),
     ("GET", "/agent-card", "2xx"),
     ("GET", "/.well-known/agent-card.json", "2xx"),
     ("GET", "/docs", "2xx"),
@@ -36,6 +38,7 @@ async def ask_all(gateway: Running, http: httpx2.AsyncClient) -> Figures:
     await http.post("/a2a", json=call("GetTask", {"id": "none"}), headers=headers)
     await http.get("/a2a")
     await http.post("/a2a/uploads")
+    await http.post("/mcp", json=call("ping", {}))
     for path in ("/agent-card", "/.well-known/agent-card.json", "/docs", "/dashboard/assets/none.js"):
         await http.get(path)
     async with http.stream("GET", "/api/feed") as feed, connect(gateway.live, proxy=None) as live:
@@ -77,7 +80,14 @@ async def test_turns_are_timed_from_acceptance_to_rest_by_outcome(
             task = await running_task(http)
             await http.post("/a2a", json=call("CancelTask", {"id": task}), headers={"A2A-Version": "1.0"})
             await asked
-            found = parsed(await http.get("/metrics"))
+
+            found: Figures = {}
+
+            async def rested() -> bool:
+                found.update(parsed(await http.get("/metrics")))
+                return figure(found, "holdfast_turn_seconds_count", outcome="canceled") > 0
+
+            await eventually(rested)
     assert figure(found, "holdfast_turn_seconds_count", outcome="completed") == 1
     assert figure(found, "holdfast_turn_seconds_bucket", outcome="completed", le="0.25") == 0
     assert figure(found, "holdfast_turn_seconds_sum", outcome="completed") >= 0.3

@@ -13,7 +13,7 @@ from tests.gateway.process import running
 from tests.mcp_server.test_stdio import HELLO, call
 from tests.support.eventually import PATIENCE, eventually
 
-from holdfast.cli.held_gateway import HeldGateway
+from holdfast.cli.mcp.held_gateway import HeldGateway
 from holdfast.cli.options import Location
 from holdfast.core import HoldfastError
 from holdfast.core.errors import NotFound, StoreInUse

@@ -29,7 +29,7 @@ def mcp(where: Location) -> None:
 
 
 async def _serve(where: Location, sdk: Any, stdio: Any) -> None:
-    from holdfast.cli.held_gateway import HeldGateway
+    from holdfast.cli.mcp.held_gateway import HeldGateway
 
     gateway = HeldGateway(where)
     try:
