@@ -9,8 +9,8 @@ from holdfast.store import NewEvent, open_store
 from holdfast.store.log import log_reader, replay
 
 EVENTS = 2_000
-KNOWN_BY_ID = replay.KNOWN.format(column="event_id", marks="?2, ?3")
-KNOWN_BY_KEY = replay.KNOWN.format(column="idempotency_key", marks="?2, ?3")
+KNOWN_BY_ID = replay.KNOWN.format(column="event_id", marks="?2, ?3", payload=replay.PAYLOAD)
+KNOWN_BY_KEY = replay.KNOWN.format(column="idempotency_key", marks="?2, ?3", payload=replay.PAYLOAD)
 
 
 def named(session_id: str) -> list[NewEvent]:

@@ -85,7 +85,10 @@ def onboard(path: Path | None, cascade: Path | None, required: bool, as_json: bo
 def _listed(cascade: Path | None) -> list[Path]:
     """The repositories in a file, seen from its folder; empty lines and comments are none."""
     assert cascade is not None
-    lines = [line.strip() for line in cascade.read_text().splitlines()]
+    try:
+        lines = [line.strip() for line in cascade.read_text().splitlines()]
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{cascade} is not text", hint="a path a line") from None
     found = [cascade.parent / line for line in lines if line and not line.startswith("#")]
     if not found:
         raise InvalidInput(f"{cascade} names no repository", hint="a path a line")

@@ -73,7 +73,10 @@ def _file(repository: Path, file: str, text: str, *, shared: bool, force: bool) 
     path = repository / file
     if not path.resolve().is_relative_to(repository.resolve()):
         raise InvalidInput(f"{path} leads out of the repository", hint="onboarding follows no link")
-    before = path.read_text() if path.exists() else None
+    try:
+        before = path.read_text() if path.exists() else None
+    except UnicodeDecodeError:
+        raise Conflict(f"{path} is not text", hint="move it away, or name another repository") from None
     block = f"{BEGIN}{_hash(text)}\n{text}{END}\n"
     if before is None:
         return Change(repository, file, None, block)

@@ -24,7 +24,7 @@ LONGEST_SECONDS = 0.6
 ANSWER_SECONDS = 5.0
 
 
-class Kill(NamedTuple):
+class KillOrder(NamedTuple):
     """Who is killed, and how many seconds after there is something to do."""
 
     victim: str
@@ -57,14 +57,14 @@ class ServiceStage:
         """The parts: the programs, and the gateway."""
         return (*(program.name for program in self.programs), GATEWAY)
 
-    def plan(self) -> list[list[Kill]]:
+    def plan(self) -> list[list[KillOrder]]:
         """Who is to be killed, in waves: those of one wave are killed beside each other, each once."""
         programs = [program.name for program in self.programs]
         waves = {NONE: [], ONE_EACH: [programs, [GATEWAY]]}.get(self.options.kills)
         if waves is None:
             count = self.chance.randint(2, MOST_WAVES)
             waves = [self.chance.sample(self.names, self.chance.randint(1, len(self.names))) for _ in range(count)]
-        return [[Kill(name, self.chance.uniform(0, LONGEST_SECONDS)) for name in wave] for wave in waves]
+        return [[KillOrder(name, self.chance.uniform(0, LONGEST_SECONDS)) for name in wave] for wave in waves]
 
     def note(self, step: str, event: str, **details: Any) -> None:
         """Write something into the evidence."""

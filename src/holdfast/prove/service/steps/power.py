@@ -3,7 +3,7 @@
 import asyncio
 
 from holdfast.prove.live.claims import ClaimBroken, require
-from holdfast.prove.service.stage import Kill, ServiceStage, ServiceStep
+from holdfast.prove.service.stage import KillOrder, ServiceStage, ServiceStep
 from holdfast.prove.service.surroundings import GATEWAY
 from holdfast.prove.targets.target import TargetNotReady
 
@@ -31,7 +31,7 @@ async def perform(stage: ServiceStage) -> str:
     return f"killed {len(stage.kills)} times in the middle ({told}), and all of the work was done"
 
 
-async def _kill(stage: ServiceStage, kill: Kill) -> None:
+async def _kill(stage: ServiceStage, kill: KillOrder) -> None:
     """SIGKILL to a part while there is work, and a start."""
     victim = kill.victim
     stage.tell(f"killing {victim}")

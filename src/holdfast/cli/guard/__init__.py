@@ -84,7 +84,7 @@ def guard(
     A session that cannot be kept is named, and the exit code is then 2.
     """
     if install:
-        from holdfast.cli.guard_unit import install_unit
+        from holdfast.cli.guard.guard_unit import install_unit
 
         done = install_unit(where, folders or (_own_folder(name),), name, masks=masks)
         output.as_json(done) if as_json else click.echo(done["next"])
