@@ -94,8 +94,11 @@ async def _look(data: Path, url: str, name: str, result: LooksResult) -> None:
     else:
         seen = await asyncio.to_thread(ended, *words, "--json", "--data", str(data), "--store", url)
         found = json.loads(seen.stdout or "{}").get("findings", ())
-        if seen.returncode or any(each["state"] == "failed" or _is_unknown(each) for each in found):
-            result.wrong.append(f"{name} ended with {seen.returncode}: {seen.stdout[-400:]}{seen.stderr[-200:]}")
+        wrong = [each for each in found if each["state"] == "failed" or _is_unknown(each)]
+        if seen.returncode or wrong:
+            result.wrong.append(
+                f"{name} ended with {seen.returncode}: {wrong or seen.stdout[-400:]}{seen.stderr[-200:]}"
+            )
     result.looks += 1
 
 

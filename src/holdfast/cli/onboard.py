@@ -76,9 +76,12 @@ def onboard(path: Path | None, cascade: Path | None, required: bool, as_json: bo
         for result in results:
             _show(result)
         if cascade:
-            refused = sum("error" in result for result in results)
-            click.echo(f"{len(results) - refused} done, {refused} refused")
-    if any("error" in result for result in results):
+            done = sum("error" not in result for result in results)
+            click.echo(f"{done} done, {len(results) - done} refused")
+    refused = [result["repository"] for result in results if "error" in result]
+    if refused:
+        click.echo(f"error: refused: {one_line(', '.join(refused))}", err=True)
+        click.echo("hint: mend what is said of each, and run it again: the others are done", err=True)
         raise SystemExit(CANNOT)
 
 
