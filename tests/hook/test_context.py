@@ -28,7 +28,7 @@ def told(hooks: Hooks, session: str, cwd: str, source: str = "startup", url: str
 @pytest.fixture
 def worked(hooks: Hooks) -> str:
     """A folder in which a session has worked."""
-    cwd = f"/work/{hooks.session}"
+    cwd = f"/srv/{hooks.session}"
     for number in range(30):
         hooks.say("UserPromptSubmit", prompt=f"question {number} " + "long " * 200, cwd=cwd)
         hooks.say("PreToolUse", tool_name="Bash", cwd=cwd)
