@@ -21,8 +21,9 @@ from typing import Any
 from holdfast.core.redact import redact
 from holdfast.prove import leash
 from holdfast.prove.targets.listeners import stranger_on
+from holdfast.prove.targets.readiness import says_ready
 from holdfast.prove.targets.target import PortOccupied, TargetNotReady
-from holdfast.prove.wire.client import AccessRefused, TransportFault, Wire
+from holdfast.prove.wire.client import Wire
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 HOST = "127.0.0.1"
@@ -221,7 +222,7 @@ class ProcessTarget:
                         f"it ended with exit code {code} before it was ready{self._last_words()}",
                         hint=f"see {self._logs[-1]}",
                     )
-                if port_answers(self._launch.port) and await self._says_ready(wire):
+                if port_answers(self._launch.port) and await says_ready(wire, self._launch.ready_paths):
                     self._check_listener()
                     return
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
@@ -244,18 +245,6 @@ class ProcessTarget:
                 hint="stop that process, or name another port with --port; a command that hands its server to a "
                 "service (docker, systemd) is proved with --url",
             )
-
-    async def _says_ready(self, wire: Wire) -> bool:
-        """Whether it answers; one that lets nobody in does, and whoever asks next is told so."""
-        for path in self._launch.ready_paths:
-            try:
-                if (await wire.get(path, within=2.0)).status == 200:
-                    return True
-            except AccessRefused:
-                return True
-            except TransportFault:
-                continue
-        return False
 
     async def _fall_silent(self) -> None:
         deadline = time.monotonic() + SILENCE_SECONDS

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 from holdfast.core.errors import InvalidInput
 from holdfast.core.redact import redact
 from holdfast.prove.targets.probe import ask
+from holdfast.prove.targets.readiness import says_ready
 from holdfast.prove.targets.target import TargetNotReady
 from holdfast.prove.targets.tool import CommandFailed, run
-from holdfast.prove.wire.client import CARD_PATHS, AccessRefused, TransportFault, Wire
+from holdfast.prove.wire.client import CARD_PATHS, Wire
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 LOOK_EVERY_SECONDS = 0.05
@@ -75,14 +76,8 @@ class UrlTarget:
         deadline = time.monotonic() + self._start_seconds
         async with Wire(self.url, credentials=self._credentials) as wire:
             while time.monotonic() < deadline:
-                for path in CARD_PATHS:
-                    try:
-                        if (await wire.get(path, within=2.0)).status == 200:
-                            return
-                    except AccessRefused:
-                        return
-                    except TransportFault:
-                        continue
+                if await says_ready(wire, CARD_PATHS):
+                    return
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         raise TargetNotReady(
             f"no 200 from {' or '.join(CARD_PATHS)} within {self._start_seconds:g} s of the restart command",

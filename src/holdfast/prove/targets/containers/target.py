@@ -15,8 +15,9 @@ from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFail
 from holdfast.prove.targets.containers.environment import PORT
 from holdfast.prove.targets.containers.link import HOST, Link
 from holdfast.prove.targets.containers.sender_image import sender_image
+from holdfast.prove.targets.readiness import says_ready
 from holdfast.prove.targets.target import TargetNotReady
-from holdfast.prove.wire.client import CARD_PATHS, AccessRefused, TransportFault, Wire
+from holdfast.prove.wire.client import CARD_PATHS, Wire
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 GRACE_SECONDS = 10
@@ -183,14 +184,8 @@ class ContainerTarget:
         deadline = time.monotonic() + self._start_seconds
         async with Wire(self.url, credentials=self._credentials) as wire:
             while time.monotonic() < deadline:
-                for path in CARD_PATHS:
-                    try:
-                        if (await wire.get(path, within=2.0)).status == 200:
-                            return
-                    except AccessRefused:
-                        return
-                    except TransportFault:
-                        continue
+                if await says_ready(wire, CARD_PATHS):
+                    return
                 if not await asyncio.to_thread(lambda: self.running):
                     code = self._state("{{.State.ExitCode}}")
                     raise TargetNotReady(f"it ended with exit code {code} before it was ready{self._last_words()}")
