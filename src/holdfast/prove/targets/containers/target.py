@@ -21,6 +21,8 @@ from holdfast.prove.wire.client import CARD_PATHS, Wire
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 GRACE_SECONDS = 10
+NEVER = "0001-"
+"""How the time begins at which a container ended that never ran."""
 LOOK_EVERY_SECONDS = 0.05
 COMPOSE_FILE = Path(__file__).with_name("compose.yml")
 Tell = Callable[[str], None]
@@ -65,6 +67,7 @@ class ContainerTarget:
         self._secret: Path | None = None
         self._runtime = ""
         self._sender = ""
+        self._ended_before = NEVER
         self._logs: list[Path] = []
 
     @property
@@ -81,6 +84,7 @@ class ContainerTarget:
         try:
             if not self._runtime:
                 await asyncio.to_thread(self._prepare)
+            self._ended_before = await asyncio.to_thread(self._state, "{{.State.FinishedAt}}")
             await asyncio.to_thread(self._call, "start", self._runtime)
             if not self._link.opened:
                 inside = (self._call_command(), "exec", "--interactive", self._sender)
@@ -207,9 +211,10 @@ class ContainerTarget:
 
     def _keep_log(self) -> None:
         """What it has printed since the newest start, in a file of its own."""
-        began = self._state("{{.State.StartedAt}}")
+        # By when it ended before: what it prints first can be older than when it is said to have started.
+        since = () if self._ended_before.startswith(NEVER) else ("--since", self._ended_before)
         path = self._folder / f"target-{len(self._logs) + 1}.log"
-        path.write_text(self._call("logs", "--since", began, self._runtime, with_stderr=True) + "\n")
+        path.write_text(self._call("logs", *since, self._runtime, with_stderr=True) + "\n")
         redact_file(path)
         self._logs.append(path)
 
