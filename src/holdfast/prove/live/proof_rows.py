@@ -12,6 +12,8 @@ from holdfast.prove.live.database import Look, Row
 COUNTED = ("sessions", "session_entries", "transcript_events", "transcript_event_identities", "session_routes")
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
 MESSAGE = "message"
+HASH_LENGTH = 32
+"""Bytes: a log that has no event ends with so many zeros."""
 TAIL = 50
 """Messages of a history that are compared, which is what the gateway shows unless it is asked for more."""
 
@@ -133,3 +135,8 @@ def shown(row: Row) -> dict[str, Any]:
 def marks(values: Sequence[object]) -> str:
     """A placeholder for each value."""
     return ", ".join("?" * len(values))
+
+
+def end_of(log: Sequence[Row]) -> tuple[int, bytes]:
+    """The seq and the hash that a log ends with; a turn that was cut before its message leaves an empty one."""
+    return (int(log[-1]["seq"]), bytes(log[-1]["hash"])) if log else (0, bytes(HASH_LENGTH))
