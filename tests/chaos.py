@@ -24,6 +24,7 @@ import argparse
 import asyncio
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -51,7 +52,7 @@ from tests.support.machine.driver import run_machine
 from tests.support.pauses import pause_gateways
 from tests.support.postgres import in_memory, running_server
 from tests.support.races import run_races
-from tests.support.service_runs import service_runs
+from tests.support.service_runs import ServiceRun, service_runs
 
 from holdfast import __version__
 from holdfast.prove.broken.expected import KINDS
@@ -286,19 +287,22 @@ def proofs(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
 def service(options: argparse.Namespace, root: Path, seed: int) -> list[str]:
     """The three programs of apps/ over one gateway, killed at random; what was lost, doubled or not proven.
 
-    The results are kept, and a run with the same seed makes only those that are missing.
+    The results are kept: with the same seed only those that are missing, or were not proven, are made, and with more
+    `--runs` those that come after them.
     """
     results = options.results or Path(".artifacts") / "chaos" / f"service-{seed}.jsonl"
+    evidence = root.with_name(f"holdfast-chaos-{results.stem}")
     say(f"{options.runs} runs, first seed {seed}, results: {results}")
-    seconds: list[float] = []
-    kills = 0
-    for run in service_runs(options.runs, root, seed, results, next_seed):
-        say(f"seed {run.seed}: {'; '.join(run.wrong) or f'proven, {run.kills} kills'}")
+    runs: list[ServiceRun] = []
+    for run in service_runs(options.runs, seed, results, evidence, next_seed):
+        say(f"{len(runs) + 1}: seed {run.seed}: {'; '.join(run.wrong) or f'proven, {run.kills} kills'} ({run.code})")
         if run.wrong:
-            return run.wrong
-        seconds.append(run.seconds)
-        kills += run.kills
-    say(f"{kills} kills, {spread(seconds)}")
+            return [*run.wrong, f"evidence: {evidence}"]
+        runs.append(run)
+    shutil.rmtree(evidence, ignore_errors=True)
+    codes = ", ".join(f"{code}: {times}" for code, times in Counter(run.code for run in runs).items())
+    say(f"{len(runs)} runs, {sum(run.kills for run in runs)} kills, {spread([run.seconds for run in runs])}; {codes}")
+    say(f'make chaos ARGS="service --runs {options.runs} --seed {seed}"')
     return []
 
 
@@ -410,10 +414,14 @@ def main() -> int:
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
     root = Path(tempfile.mkdtemp(prefix="holdfast-chaos-", dir=in_memory()))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         found = RUNS[options.what](options, root, seed)
     except AssertionError as violation:
         found = [str(violation)]
+    except (KeyboardInterrupt, SystemExit):
+        shutil.rmtree(root, ignore_errors=True)
+        raise
     if found:
         say("VIOLATED: " + "; ".join(found[:10]))
         say(f"what it left is in {root}")

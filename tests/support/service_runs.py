@@ -1,35 +1,63 @@
-"""`holdfast prove service` again and again, each time with other work and other kills, and going on where it was."""
+"""`holdfast prove service` again and again, each time with other work and other kills, and going on where it was.
 
+A run is one line of a file of results, written when it has ended. Whoever is stopped, even by kill -9, takes the run at
+work along; the next one makes that run again, and those that were not proven, and no other. One process at a time makes
+the runs of a file.
+"""
+
+import fcntl
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+from holdfast import __version__
+from holdfast.prove import leash
 
 CHECKOUT = Path(__file__).parents[2]
 
+Prove = Callable[..., tuple[int, dict[str, Any]]]
+"""From a seed, a folder for evidence and arguments to an exit code and a summary."""
+
 
 class ServiceRun(NamedTuple):
-    """What came of a run; `wrong` names what was not proven, and is empty if everything was."""
+    """What came of a run; `wrong` names what was not proven, and is empty if everything was.
+
+    `code` is the commit, or the version where nobody knows that.
+    """
 
     seed: int
     wrong: list[str]
     kills: int
     seconds: float
+    code: str
 
 
 def prove_service(seed: int, artifacts: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
-    """One run as a process; its exit code, and its summary."""
+    """One run as a process that does not outlive this one; its exit code, and its summary."""
     words = ("prove", "service", "--checkout", str(CHECKOUT), "--artifacts", str(artifacts), "--json", "--quiet")
-    done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *words, "--seed", str(seed), *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout)
+    exit_code, said = said_on_a_leash(sys.executable, "-m", "holdfast", *words, "--seed", str(seed), *arguments)
+    assert said, f"seed {seed}: no summary, exit code {exit_code}"
+    return exit_code, json.loads(said)
+
+
+def said_on_a_leash(*command: str) -> tuple[int, str]:
+    """The exit code of a command, and what it printed; it ends with this process, and so does all that it started."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        words = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *command]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, pass_fds=(theirs.fileno(),)) as process:
+            theirs.close()
+            try:
+                said, _ = process.communicate()
+            finally:
+                leash.let_go(ours)
+    return process.returncode, said
 
 
 def wrong_in(code: int, summary: dict[str, Any]) -> list[str]:
@@ -39,29 +67,59 @@ def wrong_in(code: int, summary: dict[str, Any]) -> list[str]:
     return found or ([f"exit code {code}"] if code else [])
 
 
-def done_before(results: Path) -> dict[int, ServiceRun]:
-    """The runs that a file of results has, by their seeds."""
-    lines = results.read_text().splitlines() if results.exists() else []
-    runs = [ServiceRun(**json.loads(line)) for line in lines if line.endswith("}")]
-    return {run.seed: run for run in runs}
+def code_here() -> str:
+    """The commit that is checked out, and whether something was changed since."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        words = ("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty")
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    return __version__
 
 
 def service_runs(
-    count: int, root: Path, seed: int, results: Path, next_seed: Callable[[int], int], *arguments: str
+    count: int, seed: int, results: Path, evidence: Path, next_seed: Callable[[int], int], prove: Prove = prove_service
 ) -> Iterator[ServiceRun]:
-    """So many runs; those that the results have are not made again. The evidence of one that failed is kept."""
-    known = done_before(results)
-    results.parent.mkdir(parents=True, exist_ok=True)
-    for _ in range(count):
-        if seed in known:
-            yield known[seed]
-        else:
-            artifacts = root / str(seed)
-            code, summary = prove_service(seed, artifacts, "--kills", "random", *arguments)
-            run = ServiceRun(seed, wrong_in(code, summary), len(summary["kills"]), summary["seconds"])
-            with results.open("a") as file:
+    """So many runs with random kills; those that the results have as proven are not made again.
+
+    Evidence is below a folder, and goes when its run was proven or is made again.
+    """
+    code = code_here()
+    with _held(results) as file:
+        known = _proven(file)
+        for _ in range(count):
+            if (run := known.get(seed)) is None:
+                shutil.rmtree(evidence / str(seed), ignore_errors=True)
+                exit_code, summary = prove(seed, evidence / str(seed), "--kills", "random")
+                run = ServiceRun(seed, wrong_in(exit_code, summary), len(summary["kills"]), summary["seconds"], code)
                 file.write(json.dumps(run._asdict()) + "\n")
-            if not run.wrong:
-                shutil.rmtree(artifacts)
+                file.flush()
+                if not run.wrong:
+                    shutil.rmtree(evidence / str(seed), ignore_errors=True)
             yield run
-        seed = next_seed(seed)
+            seed = next_seed(seed)
+
+
+@contextmanager
+def _held(results: Path) -> Iterator[IO[str]]:
+    """A file of results for one process; what a write that was cut short has left there is a line of its own."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    with results.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(f"another process makes the runs of {results}") from None
+        file.seek(0)
+        if (said := file.read()) and not said.endswith("\n"):
+            file.write("\n")
+            file.flush()
+        yield file
+
+
+def _proven(file: IO[str]) -> dict[int, ServiceRun]:
+    """The runs that a file has as proven, by their seeds."""
+    file.seek(0)
+    known: dict[int, ServiceRun] = {}
+    for line in file:
+        with suppress(json.JSONDecodeError):
+            run = ServiceRun(**json.loads(line))
+            known[run.seed] = run
+    return {seed: run for seed, run in known.items() if not run.wrong}
