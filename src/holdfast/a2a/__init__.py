@@ -17,6 +17,7 @@ A handler may yield more than text: an `Artifact` is a result beside the answer,
 `InputRequired` asks back, a `Rejected` refuses, and a `Reply` answers with a plain message instead of a task.
 """
 
+from holdfast.a2a.environment import data_folder, serve_from_environment
 from holdfast.a2a.handler import Attachment, Handler, InputRequired, Output, PastMessage, Rejected, Reply, Status, Turn
 from holdfast.a2a.protocol.wire import Artifact, DataPart, FilePart, Part, Role, TextPart
 from holdfast.a2a.push.url_guard import UrlGuard
@@ -41,5 +42,7 @@ __all__ = [
     "TextPart",
     "Turn",
     "UrlGuard",
+    "data_folder",
     "serve",
+    "serve_from_environment",
 ]

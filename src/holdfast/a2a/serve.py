@@ -28,6 +28,7 @@ from holdfast.a2a.handler import Handler
 from holdfast.a2a.protocol.card import Form
 from holdfast.a2a.push.url_guard import UrlGuard
 from holdfast.a2a.server import REPLY_SECONDS, A2AServer
+from holdfast.a2a.token_check import TokenCheck
 from holdfast.core import HoldfastError
 from holdfast.core.errors import StoreInUse
 from holdfast.core.loopback import is_loopback
@@ -55,6 +56,7 @@ def serve(
     handler: Handler,
     *,
     data: Path | str = "holdfast-data",
+    workspace: Path | str | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     url: str | None = None,
@@ -67,14 +69,17 @@ def serve(
     reply_seconds: float = REPLY_SECONDS,
     allow_push: Iterable[str] = (),
     allow_hosts: Iterable[str] = (),
+    token: str | None = None,
     grace_seconds: float = 5.0,
 ) -> None:
-    """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions and workspace are in `data`.
+    """Serve a handler until SIGTERM or Ctrl-C, then give its turns the grace; sessions are in `data`, and so is the
+    workspace if it has no folder of its own.
 
-    `url` is what the agent card tells clients, if they come by another address than this one; `asks_for_approval` tells
-    them that the agent can be told to ask before it acts; `resume` lets a turn be
-    begun again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it
-    shows a task; `allow_push` names hosts that news may be posted to though their addresses are not public,
+    `token` is what every caller must send as a bearer token; then a request may name any host, since no page of
+    another site has the token. `url` is what the agent card tells clients, if they come by another address than this
+    one; `asks_for_approval` tells them that the agent can be told to ask before it acts; `resume` lets a turn be begun
+    again that a killed process was in; `reply_seconds` is how long a stream waits for a plain `Reply` before it shows a
+    task; `allow_push` names hosts that news may be posted to though their addresses are not public,
     `allow_hosts` names by which clients reach this server beside `host`, that of `url`, and the loopback ones.
     A handler that is none is a TypeError; what else is in the way ends the program with a hint.
     """
@@ -82,34 +87,37 @@ def serve(
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     folder = Path(data).resolve()
-    workspace = folder / "workspace"
+    desk = folder / "workspace" if workspace is None else Path(workspace).resolve()
     hosts = [host, *allow_hosts, *([urlsplit(url).hostname or ""] if url else [])]
     try:
         with listen(host, port) as listener, StoreLock(folder / "holdfast.lock") as lock:
             here = f"http://{host}:{listener.getsockname()[1]}"
             lock.say({"pid": os.getpid(), "url": here})
-            workspace.mkdir(exist_ok=True)
+            desk.mkdir(parents=workspace is not None, exist_ok=True)
             make = partial(
                 A2AServer,
                 handler=handler,
                 agent=agent,
                 name=name,
                 version=version,
-                workspace=workspace,
+                workspace=desk,
                 url=url or (here if is_loopback(listener.getsockname()[0]) else None),
                 card=card,
+                asks_for_token=token is not None,
                 asks_for_approval=asks_for_approval,
                 resume=resume,
                 reply_seconds=reply_seconds,
                 guard=UrlGuard(allow_push),
             )
             said = f"{name} serves A2A at {here}, its data in {folder}"
-            front = partial(web_server, grace_seconds=grace_seconds, version=version, hosts=hosts, said=said)
+            front = partial(
+                web_server, grace_seconds=grace_seconds, version=version, hosts=hosts, token=token, said=said
+            )
             asyncio.run(_serve(make, front, folder, lock.claim(here), listener))
     except StoreInUse as error:
-        _end(error.message, "stop that server, or give serve() another data folder")
+        end_with_hint(error.message, "stop that server, or give serve() another data folder")
     except HoldfastError as error:
-        _end(error.message, error.hint)
+        end_with_hint(error.message, error.hint)
 
 
 def check_handler(handler: Any) -> None:
@@ -132,7 +140,8 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _end(message: str, hint: str | None) -> NoReturn:
+def end_with_hint(message: str, hint: str | None) -> NoReturn:
+    """End the program because it cannot serve, and say what to do."""
     sys.stderr.write(f"error: {message}\n" + (f"hint: {hint}\n" if hint else ""))
     sys.exit(CANNOT)
 
@@ -151,10 +160,16 @@ async def _serve(
 
 
 def web_server(
-    a2a: A2AServer, *, grace_seconds: float, version: str = "1", hosts: Iterable[str] = (), said: str = ""
+    a2a: A2AServer,
+    *,
+    grace_seconds: float,
+    version: str = "1",
+    hosts: Iterable[str] = (),
+    token: str | None = None,
+    said: str = "",
 ) -> "WebServer":
-    """A web server that answers to `hosts` beside the loopback names, puts out what is to be `said` once it serves, and
-    ends the turns before it waits for the requests that wait for them."""
+    """A web server that answers to `hosts` beside the loopback names, or to callers with the `token`, puts
+    out what is to be `said` once it serves, and ends the turns before it waits for the requests that wait for them."""
     import uvicorn
 
     from holdfast.http.web_server import WebServer
@@ -170,10 +185,10 @@ def web_server(
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await asyncio.gather(a2a.stop(grace_seconds), super().shutdown(sockets))
 
+    layers = [Middleware(HostCheck, hosts=list(hosts), any_host=token is not None)]
+    layers += [Middleware(TokenCheck, token=token)] if token is not None else []
     config = uvicorn.Config(
-        Starlette(
-            routes=[*a2a.routes, Route("/health", health)], middleware=[Middleware(HostCheck, hosts=list(hosts))]
-        ),
+        Starlette(routes=[*a2a.routes, Route("/health", health)], middleware=layers),
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -64,10 +64,16 @@ class WebPage(NamedTuple):
 
 
 class HostCheck:
-    """Lets through what was sent to a loopback name or one of `hosts`, by no page but our own or one of `origins`."""
+    """Lets through what was sent to a loopback name or one of `hosts`, by no page but our own or one of `origins`.
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[bytes] = ()) -> None:
+    `any_host` is for servers that ask everybody for a token: a page that leads a browser here has none.
+    """
+
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[bytes] = (), *, any_host: bool = False
+    ) -> None:
         self._app = app
+        self._any_host = any_host
         self._hosts = frozenset(host.lower() for host in hosts)
         self._any_address = any(_is_unspecified(host) for host in self._hosts)
         self._origins = frozenset(origins)
@@ -117,7 +123,9 @@ class HostCheck:
         return None, ForeignOrigin(f"the request comes from a page of {_shown(origins)}")
 
     def _is_ours(self, host: str) -> bool:
-        return is_loopback(host) or host in self._hosts or (self._any_address and address_in(host) is not None)
+        if self._any_host or is_loopback(host) or host in self._hosts:
+            return True
+        return self._any_address and address_in(host) is not None
 
 
 @lru_cache(maxsize=1024)
