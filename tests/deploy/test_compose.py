@@ -25,6 +25,7 @@ STAND_INS = {
     "BASE_IMAGE": "holdfast-here/python",
     "POSTGRES_IMAGE": "holdfast-here/postgres",
     "HAPROXY_IMAGE": "holdfast-here/haproxy",
+    "NEWEST_PYTHON_IMAGE": "holdfast-here/python3.14",
     "BUILD_NETWORK": "host",
 }
 PATIENCE = 120.0
