@@ -6,7 +6,6 @@ Needs a Docker engine. Where images cannot be pulled, `scripts/containers-here` 
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.deploy.test_compose import STAND_INS, command
@@ -49,7 +48,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> str:
     if command("docker", "image", "inspect", base).returncode:
         base = PUBLIC
         if command("docker", "pull", base).returncode:
-            pytest.skip(f"NOT RUN: Python {NEWEST} was not tried: no image can be pulled here (scripts/containers-here)")
+            pytest.skip(f"NOT RUN: Python {NEWEST} was not tried: no image can be pulled (scripts/containers-here)")
     place = tmp_path_factory.mktemp("newest")
     built(place, "wheel")
     pins = re.findall(r"^[a-z0-9._-]+==\S+", (ROOT / "requirements" / "run.txt").read_text(), re.M)
