@@ -5,18 +5,17 @@ supports, disproven with the smallest history, inconclusive with the rate.
 """
 
 import math
-import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.explore.histories import wording
 from holdfast.prove.explore.judge.claims import CLAIMS, ExploredClaim
 from holdfast.prove.explore.run import Exploration, Suspicion
 from holdfast.prove.interrupt import INTERRUPTED
+from holdfast.prove.summary_members import argument_members, finding_members, version_members
 from holdfast.prove.targets import Target
 from holdfast.prove.verdict import (
     VERDICTS,
@@ -119,8 +118,8 @@ def summarize(
         },
         "not_offered": dict(found.not_offered),
         "layers": [],
-        "arguments": {name: _plain(value) for name, value in arguments.items() if value not in (None, ())},
-        "versions": {"holdfast": __version__, "python": platform.python_version(), "platform": platform.platform()},
+        "arguments": argument_members(arguments),
+        "versions": version_members(),
         "evidence": str(folder),
         "logs": [],
     }
@@ -214,18 +213,7 @@ def _outcome(claim: ExploredClaim, finding: Finding) -> dict[str, Any]:
     return {
         "name": claim.name,
         "claim": claim.says,
-        "verdict": finding.verdict.value,
-        "fault": finding.fault,
-        "reason": finding.reason,
-        "expected": finding.expected,
-        "got": finding.got,
+        **finding_members(finding),
         "curl": finding.curl,
-        "hint": finding.hint,
         "seconds": 0.0,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

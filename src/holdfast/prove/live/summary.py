@@ -1,16 +1,15 @@
 """The result of a run as one JSON document, and the other files that it leaves in its folder."""
 
-import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.evidence import pretty
 from holdfast.prove.live.legacy_files import FileMark
 from holdfast.prove.live.run import LiveResult, StepOutcome
+from holdfast.prove.summary_members import argument_members, finding_members, version_members
 from holdfast.prove.verdict import VERDICTS, Verdict
 
 REPORTS = ("report.html", "junit.xml", "summary.md")
@@ -45,17 +44,12 @@ def summarize(
         "started_at": to_iso(started_at),
         "seconds": round(seconds, 3),
         "failed_assertion": failed_assertion(result),
-        "prerequisites": [_outcome(outcome) for outcome in result.prerequisites],
-        "proofs": [_outcome(outcome) for outcome in result.outcomes],
+        "prerequisites": [step_members(outcome) for outcome in result.prerequisites],
+        "proofs": [step_members(outcome) for outcome in result.outcomes],
         "left_out": result.left_out,
         "layers": [],
-        "arguments": {name: _plain(value) for name, value in arguments.items() if value not in (None, ())},
-        "versions": {
-            "holdfast": __version__,
-            "gateway": gateway_version,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
+        "arguments": argument_members(arguments),
+        "versions": version_members(gateway=gateway_version),
         "paths": {name: str(folder / name) for name in FILES if name in REPORTS or (folder / name).exists()},
         "evidence": str(folder),
         "logs": logs,
@@ -85,23 +79,12 @@ def marks(found: Mapping[str, FileMark], hashes: Mapping[str, str]) -> list[dict
     ]
 
 
-def _outcome(outcome: StepOutcome) -> dict[str, Any]:
-    finding = outcome.finding
+def step_members(outcome: StepOutcome) -> dict[str, Any]:
+    """A step as the summary has it."""
     return {
         "name": outcome.name,
         "claim": outcome.claim,
-        "verdict": finding.verdict.value,
-        "fault": finding.fault,
-        "reason": finding.reason,
-        "expected": finding.expected,
-        "got": finding.got,
-        "hint": finding.hint,
+        **finding_members(outcome.finding),
         "assertion": outcome.assertion,
         "seconds": round(outcome.seconds, 3),
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

@@ -1,15 +1,14 @@
 """The result of a run as one JSON document: `summary.json`, what --json prints, and what every report is made of."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.runtime.runs.run import Outcome, Result
+from holdfast.prove.summary_members import argument_members, finding_members, version_members
 from holdfast.prove.targets import Target, UpgradableTarget
 from holdfast.prove.verdict import VERDICTS, Verdict
 
@@ -47,12 +46,8 @@ def summarize(
         "proofs": [_outcome(outcome) for outcome in result.proofs],
         "left_out": {outcome.proof.name: outcome.finding.reason for outcome in result.left_out},
         "layers": [asdict(layer) for layer in result.layers],
-        "arguments": {name: _plain(value) for name, value in arguments.items() if value not in (None, ())},
-        "versions": {
-            "holdfast": __version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
+        "arguments": argument_members(arguments),
+        "versions": version_members(),
         "evidence": str(folder),
         "logs": [path.name for path in target.logs()],
     }
@@ -65,13 +60,8 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
     return {
         "name": outcome.proof.name,
         "claim": outcome.proof.claim,
-        "verdict": finding.verdict.value,
-        "fault": finding.fault,
-        "reason": finding.reason,
-        "expected": finding.expected,
-        "got": finding.got,
+        **finding_members(finding),
         "curl": finding.curl,
-        "hint": finding.hint,
         **_remedy(outcome),
         "seconds": round(outcome.seconds, 3),
     }
@@ -93,9 +83,3 @@ def _remedy(outcome: Outcome) -> dict[str, str]:
     if outcome.finding.verdict is not Verdict.DISPROVEN or not outcome.proof.remedy:
         return {"remedy": "", "see": ""}
     return {"remedy": outcome.proof.remedy, "see": f"{PAGE}#{outcome.proof.name}" if outcome.proof.shown_in else ""}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

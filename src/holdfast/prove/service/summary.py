@@ -1,15 +1,13 @@
 """The result of a run as one JSON document."""
 
-import platform
-from pathlib import Path
 from typing import Any
 
-from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
-from holdfast.prove.live.run import StepOutcome
+from holdfast.prove.live.summary import step_members
 from holdfast.prove.service.run import ServiceResult
 from holdfast.prove.service.stage import ServiceStage
+from holdfast.prove.summary_members import argument_members, version_members
 from holdfast.prove.verdict import VERDICTS
 
 REPORTS = ("report.html", "junit.xml", "summary.md", "events.jsonl")
@@ -30,15 +28,11 @@ def summarize(result: ServiceResult, stage: ServiceStage, *, started_at: int, se
         "cases": {name: len(cases) for name, cases in stage.cases.items()},
         "kills": stage.kills,
         "prerequisites": [],
-        "proofs": [outcome_of(outcome) for outcome in result.outcomes],
+        "proofs": [step_members(outcome) for outcome in result.outcomes],
         "left_out": result.left_out,
         "layers": [],
-        "arguments": {name: _plain(value) for name, value in options.arguments.items() if value not in (None, ())},
-        "versions": {
-            "holdfast": __version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
+        "arguments": argument_members(options.arguments),
+        "versions": version_members(),
         "paths": {name: str(folder / name) for name in REPORTS},
         "pictures": sorted(path.name for path in folder.glob("*.png")),
         "evidence": str(folder),
@@ -48,29 +42,6 @@ def summarize(result: ServiceResult, stage: ServiceStage, *, started_at: int, se
     return masked
 
 
-def outcome_of(outcome: StepOutcome) -> dict[str, Any]:
-    """A step as the summary has it."""
-    finding = outcome.finding
-    return {
-        "name": outcome.name,
-        "claim": outcome.claim,
-        "verdict": finding.verdict.value,
-        "fault": finding.fault,
-        "reason": finding.reason,
-        "expected": finding.expected,
-        "got": finding.got,
-        "hint": finding.hint,
-        "assertion": outcome.assertion,
-        "seconds": round(outcome.seconds, 3),
-    }
-
-
 def _name(stage: ServiceStage) -> str:
     broken = f", broken:{stage.options.broken}" if stage.options.broken else ""
     return f"{len(stage.programs)} programs as {stage.around.kind}{broken}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

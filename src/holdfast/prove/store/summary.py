@@ -1,17 +1,16 @@
 """The result of a run, as a table for people and as one JSON document: `summary.json`, and what --json prints."""
 
-import platform
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact
 from holdfast.prove.evidence import pretty
 from holdfast.prove.store.clauses import contract
 from holdfast.prove.store.run import ClauseOutcome, ContractPlan, ContractResult
+from holdfast.prove.summary_members import finding_members, version_members
 from holdfast.prove.verdict import VERDICTS
 from holdfast.prove.view import terminal
 from holdfast.terminal.text import escaped
@@ -40,11 +39,7 @@ def summarize(
         "counts": dict(Counter(outcome.word for outcome in result.outcomes)),
         "clauses": [_outcome(outcome) for outcome in result.outcomes],
         "arguments": {name: _plain(value) for name, value in arguments.items() if value is not None},
-        "versions": {
-            "holdfast": __version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
+        "versions": version_members(),
         "evidence": str(folder),
     }
 
@@ -81,16 +76,11 @@ def _row(outcome: ClauseOutcome) -> tuple[str, str, str, str]:
 
 
 def _outcome(outcome: ClauseOutcome) -> dict[str, Any]:
-    finding = outcome.finding
     return {
         "name": outcome.clause.name,
         "claim": outcome.clause.claim,
+        **finding_members(outcome.finding),
         "verdict": outcome.word,
-        "fault": finding.fault,
-        "reason": finding.reason,
-        "expected": finding.expected,
-        "got": finding.got,
-        "hint": finding.hint,
         "seconds": round(outcome.seconds, 3),
     }
 
