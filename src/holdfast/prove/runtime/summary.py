@@ -10,7 +10,7 @@ from holdfast import __version__
 from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.runtime.runs.run import Outcome, Result
-from holdfast.prove.targets import Target, UpgradableTarget
+from holdfast.prove.targets import DescribedTarget, Target, UpgradableTarget
 from holdfast.prove.verdict import VERDICTS, Verdict
 
 PAGE = "docs/proofs.md"
@@ -40,6 +40,7 @@ def summarize(
             "command": target.command_line,
             "endpoint": endpoint,
             "upgraded": _upgraded(target),
+            **(target.about if isinstance(target, DescribedTarget) else {}),
         },
         "started_at": to_iso(started_at),
         "seconds": round(seconds, 3),
