@@ -1,28 +1,18 @@
-"""A program's own venv, made on first use from its pinned requirements.
+"""A program's own venv, made on first use. How one is made is in `holdfast.venvs`; here is where, and from what."""
 
-It is whole or not there: a stamp with the hash of the requirements is written last, and of two that come at once one
-makes it while the other waits. The standard library does, because this runs before anything is installed.
-"""
-
-import contextlib
-import fcntl
-import hashlib
 import os
-import shutil
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 APPS = Path(__file__).resolve().parent
 ROOT = APPS.parent
 FOLDER = "APP_VENVS"
-STAMP = "holdfast-stamp"
 
+sys.path.insert(0, str(ROOT / "src"))  # nothing is installed yet
+from holdfast.venvs import STAMP, Venv, VenvFailed  # noqa: E402
 
-class VenvFailed(Exception):
-    """The requirements could not be installed; the message says what pip said."""
+__all__ = ["APPS", "ROOT", "STAMP", "VenvFailed", "enter", "folder_of", "is_ready", "prepare", "python_of"]
 
 
 def folder_of(name: str) -> Path:
@@ -37,24 +27,22 @@ def requirements_of(name: str) -> Path:
 
 def python_of(name: str) -> Path:
     """The interpreter of a program's venv."""
-    return folder_of(name) / "bin" / "python"
+    return _venv(name).python
 
 
 def is_ready(name: str) -> bool:
     """Whether the venv is there and has what the requirements of today ask for."""
-    with contextlib.suppress(OSError):
-        return (folder_of(name) / STAMP).read_text() == stamp_of(name) and python_of(name).exists()
-    return False
+    return _venv(name).is_ready()
+
+
+def stamp_of(name: str) -> str:
+    """What the stamp of a whole venv says."""
+    return _venv(name).stamp
 
 
 def prepare(name: str, tell: Callable[[str], None] | None = None) -> Path:
     """The interpreter of a program's venv, which is made if it is not there; `tell` hears how far that is."""
-    say = tell or _tell
-    if is_ready(name):
-        return python_of(name)
-    with _alone(name, say):
-        if not is_ready(name):
-            _make(name, say)
+    _venv(name).prepare(tell or _tell)
     return python_of(name)
 
 
@@ -73,52 +61,8 @@ def enter(name: str) -> None:
     os.execve(python, [str(python), "-m", f"apps.{name}", *sys.argv[1:]], os.environ | {"PYTHONPATH": path})
 
 
-def _make(name: str, say: Callable[[str], None]) -> None:
-    place, began = folder_of(name), time.monotonic()
-    say(f"{name}: making its venv, once, in {place}")
-    shutil.rmtree(place, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(place)])
-    pip = [str(python_of(name)), "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
-    say(f"{name}: installing {_packages(name)} packages")
-    _run([*pip, "--quiet", "--require-hashes", "-r", str(requirements_of(name))])
-    stamp = place / STAMP
-    stamp.with_suffix(".tmp").write_text(stamp_of(name))
-    stamp.with_suffix(".tmp").replace(stamp)
-    say(f"{name}: its venv is ready after {time.monotonic() - began:.0f} s")
-
-
-def _packages(name: str) -> int:
-    return sum("==" in line for line in requirements_of(name).read_text().splitlines())
-
-
-def _run(command: list[str]) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
-    done = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    if done.returncode:
-        last = "\n".join(done.stdout.strip().splitlines()[-15:])
-        raise VenvFailed(f"{' '.join(command[:4])} … ended with {done.returncode}:\n{last}")
-
-
-@contextlib.contextmanager
-def _alone(name: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Keep out whoever else would make this venv; its lock goes with the process that holds it."""
-    place = folder_of(name)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with (place.parent / f"{name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"{name}: another process is making its venv; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def stamp_of(name: str) -> str:
-    """What the stamp of a whole venv says."""
-    pinned = hashlib.sha256(requirements_of(name).read_bytes()).hexdigest()
-    return f"{pinned} python {sys.version_info.major}.{sys.version_info.minor}\n"
+def _venv(name: str) -> Venv:
+    return Venv(name, folder_of(name), requirements_of(name))
 
 
 def _tell(text: str) -> None:

@@ -20,6 +20,7 @@ Examples
   holdfast prove explore
   holdfast prove explore --budget 10m --faults kill
   holdfast prove explore --command 'python agent.py --port {port}' --histories 200 --seed 1
+  holdfast prove explore --template langgraph --budget 2m
   holdfast prove explore --replay .artifacts/prove-explore/latest/violation-1.json
 """
 

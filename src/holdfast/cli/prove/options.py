@@ -18,6 +18,13 @@ def complete_targets(context: click.Context, parameter: click.Parameter, incompl
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
+def complete_templates(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The templates that come with Holdfast."""
+    from holdfast.prove.targets.templates.folder import template_names
+
+    return [CompletionItem(name) for name in template_names() if name.startswith(incomplete)]
+
+
 def complete_profiles(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The profiles that can still be added to a list with commas."""
     from holdfast.prove.runtime.selection import PROFILES
@@ -66,12 +73,19 @@ target_options = together(
         "[default: TEMPLATE_IMAGE]",
     ),
     click.option(
+        "--template",
+        metavar="NAME",
+        shell_complete=complete_templates,
+        help="An agent runtime that comes with Holdfast, or the folder of one: its packages are installed the first "
+        "time, and it has a model simulator and no other network.",
+    ),
+    click.option(
         "--env",
         "environment",
         multiple=True,
         callback=lambda _, __, given: variables(given),
         metavar="NAME=VALUE",
-        help="Set this in the container of an --image; may be given again.",
+        help="Set this in the environment of an --image or a --template; may be given again.",
     ),
     click.option(
         "--port",

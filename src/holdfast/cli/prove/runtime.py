@@ -29,6 +29,7 @@ Examples
   holdfast prove --command 'python agent.py --port {port}' --workspace ./work
   holdfast prove --command 'python agent.py --port {port}' --profile continuity,files --skip long
   holdfast prove --url http://localhost:9000 --restart-command 'docker restart agent'
+  holdfast prove --template langgraph
   holdfast prove --target broken:ack-before-commit
   holdfast prove --repeat 20 --junit proof.xml --quiet
   holdfast prove --show

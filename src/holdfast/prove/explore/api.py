@@ -50,6 +50,7 @@ async def explore_async(**options: Any) -> ExploreResult:
     arguments = {name: value if isinstance(value, str | int | float) else str(value) for name, value in options.items()}
     asked = options_of(options, arguments)
     plan = plan_of(asked)
+    await asyncio.to_thread(asked.prepare)
     evidence = asked.open_evidence("prove-explore")
     summary = await run_once(plan, asked, evidence, ExploreView(StringIO(), plan, quiet=True))
     report.write(evidence.folder)

@@ -16,6 +16,7 @@ from holdfast.prove.explore.run import ExplorePlan, Explorer, Suspicion
 from holdfast.prove.explore.trial import Lab
 from holdfast.prove.explore.view import ExploreView, show
 from holdfast.prove.interrupt import cancel_on_signals
+from holdfast.prove.runtime.command import teller
 from holdfast.prove.view.result import print_line, tell
 from holdfast.terminal.text import escaped
 
@@ -23,6 +24,7 @@ from holdfast.terminal.text import escaped
 def explore(options: ExploreOptions) -> int:
     """Explore, report, return the exit code. A wrong option is InvalidInput before anything starts."""
     plan = plan_of(options)
+    options.prepare(teller(options))
     evidence = options.open_evidence("prove-explore")
     view = ExploreView(sys.stderr, plan, quiet=options.quiet)
     if options.as_ndjson:
@@ -70,6 +72,7 @@ async def run_once(plan: ExplorePlan, options: ExploreOptions, evidence: Evidenc
             found,
             arguments=options.arguments,
             target=sample,
+            about=lab.about,
             wire=lab.spoken,
             started_at=started_at,
             seconds=evidence.elapsed,

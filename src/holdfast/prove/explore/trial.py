@@ -19,7 +19,7 @@ from holdfast.prove.explore.performer import PerformanceFault, Performer
 from holdfast.prove.explore.record import Fate, Record, RecordedDelivery
 from holdfast.prove.explore.sender import Sender
 from holdfast.prove.runtime.stage import patience_of
-from holdfast.prove.targets import Target
+from holdfast.prove.targets import DescribedTarget, Target
 from holdfast.prove.wire.client import AccessRefused, Wire
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 from holdfast.prove.wire.envelopes import WireVersion
@@ -77,7 +77,8 @@ class Trial:
 class Lab:
     """Where trials are made: each in a folder of its own, on a target of its own.
 
-    Without a version of the wire it is what the target's card offers; `spoken` is the one that was spoken last.
+    Without a version of the wire it is what the target's card offers; `spoken` is the one that was spoken last, and
+    `about` what the target said of itself then.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Lab:
         credentials: Credentials = NO_CREDENTIALS,
     ) -> None:
         self.spoken = wire.value if wire else ""
+        self.about: Mapping[str, str] = {}
         self._make_target = make_target
         self._folder = folder
         self._wire = wire
@@ -110,6 +112,7 @@ class Lab:
                 performer = Performer(course, target, sender, tag=tag, new_hex=_new_hex)
                 trial = await self._judge(performer, course, target)
                 self.spoken = wire.version.value
+                self.about = target.about if isinstance(target, DescribedTarget) else {}
                 return trial
         finally:
             target.abandon()

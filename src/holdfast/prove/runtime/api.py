@@ -38,6 +38,7 @@ async def prove_async(*only: str, **options: Unpack[ProveArguments]) -> Result:
     asked = RuntimeOptions.of(only, options, arguments)
     selected = asked.selected()
     asked.check()
+    await asyncio.to_thread(asked.prepare)
     evidence = asked.open_evidence("prove")
     target = asked.target_in(evidence.folder)
     plan = plan_of(asked, selected, asked.draw_seed())

@@ -27,11 +27,12 @@ def prove(options: RuntimeOptions) -> int:
     """Run the proofs, report, return the exit code. A wrong option is InvalidInput before anything starts."""
     selected = options.selected()
     options.check()
+    options.prepare(teller(options))
     evidence = options.open_evidence("prove")
     seed = options.draw_seed()
     if options.repeat > 1:
         return _tell(options, _run_often(options, selected, evidence, seed), evidence.folder)
-    target = options.target_in(evidence.folder, _teller(options))
+    target = options.target_in(evidence.folder, teller(options))
     try:
         summary = _run(options, selected, target, evidence, seed)
         code = _tell(options, summary, evidence.folder)
@@ -43,7 +44,9 @@ def prove(options: RuntimeOptions) -> int:
     return code
 
 
-def _teller(options: RuntimeOptions) -> Tell:
+def teller(options: RuntimeOptions) -> Tell:
+    """Says a line on stderr, unless nobody wants to hear any."""
+
     def tell(line: str) -> None:
         if not options.quiet:
             sys.stderr.write(f"{escaped(options.hide(redact(line)))}\n")
@@ -96,7 +99,7 @@ def _run_often(options: RuntimeOptions, selected: Selection, evidence: Evidence,
     summaries: list[dict[str, Any]] = []
     for seed in range(first_seed, first_seed + options.repeat):
         inner = evidence.within(f"run-{len(summaries) + 1}")
-        target = options.target_in(inner.folder, _teller(options))
+        target = options.target_in(inner.folder, teller(options))
         try:
             summary = _run(options, selected, target, inner, seed)
         finally:

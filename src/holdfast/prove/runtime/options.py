@@ -15,7 +15,7 @@ from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.proofs import catalogue
 from holdfast.prove.runtime.selection import ALL, Selection, select
 from holdfast.prove.runtime.stage import LONG_TURNS, patience_of
-from holdfast.prove.targets import Choice, Target, Tell, check, choose
+from holdfast.prove.targets import Choice, Target, Tell, check, choose, prepare
 from holdfast.prove.targets.containers.engine import find_engine
 from holdfast.prove.targets.containers.environment import image_environment, new_token
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials, credentials
@@ -36,6 +36,7 @@ class ProveArguments(TypedDict, total=False):
     url: str
     command: str
     image: str
+    template: str
     environment: Mapping[str, str]
     port: int
     store: str
@@ -81,7 +82,8 @@ class RuntimeOptions(ProverOptions):
         named, headers = given.get("target"), given.get("headers") or {}
         is_name = isinstance(named, str)
         workspace, junit, wire = given.get("workspace"), given.get("junit"), given.get("wire")
-        image = given.get("image") or os.environ.get(IMAGE) or None
+        template = given.get("template")
+        image = given.get("image") or (None if template else os.environ.get(IMAGE)) or None
         token = given.get("token") or os.environ.get(TOKEN) or (new_token() if image else None)
         environment = dict(given.get("environment") or {})
         return cls(
@@ -97,6 +99,7 @@ class RuntimeOptions(ProverOptions):
                 probe_command=given.get("probe_command"),
                 next_command=given.get("next_command"),
                 image=image,
+                template=template,
                 environment=image_environment(token, environment) if image and token else environment,
             ),
             target=None if is_name else named,
@@ -164,6 +167,10 @@ class RuntimeOptions(ProverOptions):
                 raise InvalidInput(
                     f"there can be no folder {self.junit.parent}: {error.strerror}", hint="see --junit"
                 ) from None
+
+    def prepare(self, tell: Tell = lambda _: None) -> None:
+        """What the first run of a target has to wait for; nothing of it counts as time of a run."""
+        prepare(self.choice, tell)
 
     def target_in(self, folder: Path, tell: Tell = lambda _: None) -> Target:
         """The target, whose data and logs go into the folder; what takes a while before it starts is told."""

@@ -9,7 +9,7 @@ from holdfast.core.clock import to_iso
 from holdfast.core.redact import redact_value
 from holdfast.prove.runtime.runs.run import Outcome, Result
 from holdfast.prove.summary_members import argument_members, finding_members, version_members
-from holdfast.prove.targets import Target, UpgradableTarget
+from holdfast.prove.targets import DescribedTarget, Target, UpgradableTarget
 from holdfast.prove.verdict import VERDICTS, Verdict
 
 PAGE = "docs/proofs.md"
@@ -39,6 +39,7 @@ def summarize(
             "command": target.command_line,
             "endpoint": endpoint,
             "upgraded": _upgraded(target),
+            **(target.about if isinstance(target, DescribedTarget) else {}),
         },
         "started_at": to_iso(started_at),
         "seconds": round(seconds, 3),

@@ -12,12 +12,22 @@ from holdfast.prove.targets.choice import BUNDLED_FILE, Choice, check
 from holdfast.prove.targets.command import command
 from holdfast.prove.targets.containers.target import ContainerTarget, Tell
 from holdfast.prove.targets.process import HOST, Launch, ProcessTarget, free_port
-from holdfast.prove.targets.target import PausableTarget, ProbeFailed, Target, TargetNotReady, UpgradableTarget
+from holdfast.prove.targets.target import (
+    DescribedTarget,
+    PausableTarget,
+    ProbeFailed,
+    Target,
+    TargetNotReady,
+    UpgradableTarget,
+)
+from holdfast.prove.targets.templates.folder import find_template
+from holdfast.prove.targets.templates.target import TemplateTarget
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials
 
 __all__ = [
     "Choice",
+    "DescribedTarget",
     "NotReady",
     "PausableTarget",
     "ProbeFailed",
@@ -27,6 +37,7 @@ __all__ = [
     "UpgradableTarget",
     "check",
     "choose",
+    "prepare",
 ]
 
 NotReady = TargetNotReady
@@ -53,6 +64,16 @@ def choose(
             credentials=credentials,
             tell=tell,
         )
+    if choice.template is not None:
+        return TemplateTarget(
+            find_template(choice.template),
+            folder,
+            start_seconds,
+            port=choice.port,
+            environment=choice.environment,
+            credentials=credentials,
+            tell=tell,
+        )
     if choice.url is not None:
         return UrlTarget(
             choice.url,
@@ -64,6 +85,12 @@ def choose(
             credentials=credentials,
         )
     return ProcessTarget(_launch(choice, folder / "data"), folder, start_seconds, credentials=credentials)
+
+
+def prepare(choice: Choice, tell: Tell = lambda _: None) -> None:
+    """What takes minutes the first time and is no part of any run: the venv of a template."""
+    if choice.template is not None:
+        find_template(choice.template).install(tell)
 
 
 def _launch(choice: Choice, data: Path) -> Launch:

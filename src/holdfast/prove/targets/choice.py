@@ -7,6 +7,7 @@ from pathlib import Path
 from holdfast.core.errors import InvalidInput
 from holdfast.prove.broken.expected import KINDS
 from holdfast.prove.targets.command import split
+from holdfast.prove.targets.templates.folder import find_template
 from holdfast.prove.targets.url import check_url
 
 BUNDLED = "bundled"
@@ -17,7 +18,7 @@ OURS = (None, BUNDLED, BUNDLED_FILE)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which target was asked for: a URL, a command, one by name, or an image."""
+    """Which target was asked for: a URL, a command, one by name, an image, or a template."""
 
     url: str | None = None
     command: str | None = None
@@ -29,21 +30,28 @@ class Choice:
     probe_command: str | None = None
     next_command: str | None = None
     image: str | None = None
+    template: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What an image is told beside where its model is."""
+    """What an image or a template is told beside where its model is."""
 
 
 def check(choice: Choice) -> None:
     """InvalidInput if the parts of the choice contradict each other or name what is not there."""
-    ways = [choice.url, choice.command, choice.name, choice.image]
+    ways = [choice.url, choice.command, choice.name, choice.image, choice.template]
     if sum(way is not None for way in ways) > 1:
         hint = "TEMPLATE_IMAGE in the environment is an --image" if choice.image else "name one target"
-        raise InvalidInput("--url, --command, --target and --image exclude each other", hint=hint)
+        names = "--url, --command, --target, --image and --template"
+        raise InvalidInput(f"{names} exclude each other", hint=hint)
     if choice.image is not None:
         _check_image(choice)
         return
+    if choice.template is not None:
+        _check_template(choice)
+        return
     if choice.environment:
-        raise InvalidInput("--env is for --image", hint="other targets have the environment of the proof")
+        raise InvalidInput(
+            "--env is for --image and --template", hint="other targets have the environment of the proof"
+        )
     if choice.name not in OURS and choice.name not in {f"broken:{kind}" for kind in KINDS}:
         raise InvalidInput(
             f"there is no target {choice.name!r}",
@@ -68,8 +76,21 @@ def check(choice: Choice) -> None:
 
 def _check_image(choice: Choice) -> None:
     """An image is told its port and its model, and nobody can look into its store."""
+    _check_surroundings(choice, "--image", "see docs/prove-images.md", {"--port": choice.port})
+    if not choice.image or choice.image.startswith("-") or any(letter.isspace() for letter in choice.image):
+        raise InvalidInput(f"{choice.image!r} is not the name of an image", hint="for example --image acme/agent:1.2")
+
+
+def _check_template(choice: Choice) -> None:
+    """A template is told all that it needs to know."""
+    _check_surroundings(choice, "--template", "see docs/templates.md", {})
+    find_template(choice.template or "")
+
+
+def _check_surroundings(choice: Choice, option: str, hint: str, more: Mapping[str, object]) -> None:
+    """Whoever is started in surroundings of ours is asked for nothing that these have."""
     options = {
-        "--port": choice.port,
+        **more,
         "--store": choice.store,
         "--workspace": choice.workspace,
         "--restart-command": choice.restart_command,
@@ -78,9 +99,7 @@ def _check_image(choice: Choice) -> None:
     }
     given = [name for name, value in options.items() if value is not None]
     if given:
-        raise InvalidInput(f"{' and '.join(given)} cannot be used with --image", hint="see docs/prove-images.md")
-    if not choice.image or choice.image.startswith("-") or any(letter.isspace() for letter in choice.image):
-        raise InvalidInput(f"{choice.image!r} is not the name of an image", hint="for example --image acme/agent:1.2")
+        raise InvalidInput(f"{' and '.join(given)} cannot be used with {option}", hint=hint)
     for name, value in choice.environment.items():
         if not name.isidentifier() or "\n" in value or "\r" in value or "\0" in value:
             raise InvalidInput(f"--env {name!r} is not NAME=VALUE on one line", hint="for example --env MODEL=sim-1")

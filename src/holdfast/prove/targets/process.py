@@ -115,14 +115,14 @@ class ProcessTarget:
                 f"port {self._launch.port} is taken by another process",
                 hint="stop that process, or name another port with --port",
             )
-        self.abandon()
+        self._let_go()
         self._leash = self._spawn()
         try:
             told = await asyncio.get_running_loop().sock_recv(self._leash, 32)
             self._pid = int(told) if told else None
             await self._become_ready()
         except BaseException:
-            self.abandon()
+            self._let_go()
             raise
 
     async def ended(self, within: float) -> bool:
@@ -141,13 +141,13 @@ class ProcessTarget:
             self._process.send_signal(signal.SIGTERM)
         if not await self.ended(self._grace_seconds):
             trouble = f"still running {self._grace_seconds:g} s after SIGTERM, so it was killed"
-        self.abandon()
+        self._let_go()
         await self._fall_silent()
         return trouble
 
     async def kill(self) -> None:
         """SIGKILL to all of it, at once."""
-        self.abandon()
+        self._let_go()
         await self._fall_silent()
 
     def pause(self) -> None:
@@ -164,6 +164,10 @@ class ProcessTarget:
         self.command_line = self.next_command
 
     def abandon(self) -> None:
+        """Leave nothing behind."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         """Let go of the leash, which kills the process and all that it ever started."""
         if self._leash is not None:
             leash.let_go(self._leash)

@@ -3,6 +3,7 @@
 Any object that fulfils `Target` can be put to the proof: `prove(target=…)` takes one of your own.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -145,3 +146,10 @@ class UpgradableTarget(Protocol):
     def upgrade(self) -> None:
         """From now on, a start is one of the next version."""
         ...
+
+
+@runtime_checkable
+class DescribedTarget(Protocol):
+    """A target of which more is known than its name; it is in the summary beside that."""
+
+    about: Mapping[str, str]

@@ -22,7 +22,7 @@ from holdfast.prove.interrupt import wait_until_interrupted
 from holdfast.prove.report.run_record import Document, dicts, outcomes, read, text
 from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.runtime.runs.data_copy import copy_data
-from holdfast.prove.targets import Choice, Target, TargetNotReady, UpgradableTarget, check, choose
+from holdfast.prove.targets import Choice, Target, TargetNotReady, UpgradableTarget, check, choose, prepare
 from holdfast.prove.targets.choice import OURS
 from holdfast.prove.view.terminal import grounds
 from holdfast.terminal.text import escaped
@@ -48,6 +48,7 @@ def _again(options: RuntimeOptions, folder: Path, proof: str | None, confirm: Co
     summary = read(folder).summary
     shown = _commands(summary, proof)
     choice = _choice(options, summary, folder, confirm)
+    prepare(choice)
     with TemporaryDirectory(prefix="holdfast-again-") as place:
         target = choose(choice, Path(place), options.timeout, options.credentials)
         if _upgraded(summary) and isinstance(target, UpgradableTarget):
@@ -102,12 +103,13 @@ def _choice(options: RuntimeOptions, summary: Document, folder: Path, confirm: C
     if not (folder / "data").is_dir():
         raise InvalidInput(f"there is no data in {folder}", hint="a run whose target was ours leaves it there")
     chosen = given
-    if given.command is None and given.name is None:
+    if given.command is None and given.name is None and given.template is None:
         line, following = text(recorded.get("command")), text(recorded.get("next_command"))
         chosen = replace(
             given,
             name=text(recorded.get("target")) or None,
             command=line or None,
+            template=text(recorded.get("template")) or None,
             next_command=given.next_command or following or None,
         )
         if _upgraded(summary):
@@ -115,6 +117,8 @@ def _choice(options: RuntimeOptions, summary: Document, folder: Path, confirm: C
                 _agree(following, confirm)
         elif line:
             _agree(line, confirm)
+        elif chosen.template is not None:
+            _agree_to_template(chosen.template, folder, confirm)
         elif chosen.name in OURS:
             _agree_to_bundled(folder, confirm)
     if _upgraded(summary) and not chosen.next_command and not text(chosen.name).startswith("broken:"):
@@ -148,6 +152,17 @@ def _agree_to_bundled(folder: Path, confirm: Confirm) -> None:
         f"this starts `holdfast serve` on a copy of {escaped(str(folder / 'data'))}, as it was left.\nstart it?"
     ):
         raise InvalidInput("the bundled runtime was not started", hint="say that you want it, with --target bundled")
+
+
+def _agree_to_template(name: str, folder: Path, confirm: Confirm) -> None:
+    """InvalidInput unless somebody wants the template that the evidence names to go on with its data."""
+    if not confirm(
+        f"this starts the template {escaped(name)} on a copy of {escaped(str(folder / 'data'))}, as it was left.\n"
+        "start it?"
+    ):
+        raise InvalidInput(
+            "the template was not started", hint=f"say that you want it, with --template {escaped(name)}"
+        )
 
 
 def _upgraded(summary: Document) -> bool:

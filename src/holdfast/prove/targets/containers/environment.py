@@ -19,9 +19,16 @@ def image_environment(token: str, more: Mapping[str, str]) -> dict[str, str]:
         "HOST": HOST,
         "PORT": str(PORT),
         "A2A_TOKEN": token,
-        "OPENAI_BASE_URL": f"{SIMULATOR}/v1",
-        "OPENAI_API_KEY": "none-is-needed",
-        "ANTHROPIC_BASE_URL": SIMULATOR,
-        "ANTHROPIC_API_KEY": "none-is-needed",
+        **model_environment(SIMULATOR),
         **more,
+    }
+
+
+def model_environment(url: str) -> dict[str, str]:
+    """Where the model is, and that any key will do."""
+    return {
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": "none-is-needed",
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": "none-is-needed",
     }
