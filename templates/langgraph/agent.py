@@ -9,11 +9,12 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any
 
 import aiosqlite
 from langchain_core.messages import AIMessageChunk, HumanMessage
-from langchain_core.tools import tool
+from langchain_core.tools import ToolException, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -27,6 +28,7 @@ from holdfast.a2a import Turn, data_folder, serve_from_environment
 
 FOLDER = data_folder("langgraph")
 CHECKPOINTS, MEMORIES = str(FOLDER / "checkpoints.db"), str(FOLDER / "memories.db")
+WORKSPACE = Path(os.environ.get("WORKSPACE") or FOLDER.parent / "workspace").resolve()
 PATIENCE = 60.0
 """Seconds for which a turn waits for others to write: SQLite has one writer at a time."""
 NAMESPACE = ("memories",)
@@ -46,7 +48,28 @@ async def recall(query: str, store: Annotated[BaseStore, InjectedStore()]) -> st
     return "\n".join(f"{item.key}: {item.value['value']}" for item in found) or "Nothing is remembered."
 
 
-TOOLS = [remember, recall]
+def in_workspace(path: str) -> Path:
+    """The path below the workspace; whatever leads out of it is refused, and the model is told so."""
+    if not (found := (WORKSPACE / path).resolve()).is_relative_to(WORKSPACE):
+        raise ToolException(f"{path} is not in the workspace")
+    return found
+
+
+@tool
+def read_file(path: str) -> str:
+    """Read a file of the workspace. What a skill is for, and how to use it, is in skills/NAME/SKILL.md."""
+    return in_workspace(path).read_text()
+
+
+@tool
+def append_to_file(path: str, line: str) -> str:
+    """Append a line to a file of the workspace."""
+    with in_workspace(path).open("a") as file:
+        file.write(f"{line}\n")
+    return f"Appended to {path}."
+
+
+TOOLS = [remember, recall, read_file, append_to_file]
 model = ChatOpenAI(model=os.environ.get("OPENAI_MODEL", "sim-1"), timeout=120).bind_tools(TOOLS)
 
 
@@ -57,7 +80,7 @@ async def answer(state: MessagesState) -> dict[str, Any]:
 
 graph = StateGraph(MessagesState)
 graph.add_node("answer", answer)
-graph.add_node("tools", ToolNode(TOOLS))
+graph.add_node("tools", ToolNode(TOOLS, handle_tool_errors=(OSError, ToolException)))
 graph.add_edge(START, "answer")
 graph.add_conditional_edges("answer", tools_condition)
 graph.add_edge("tools", "answer")

@@ -147,6 +147,19 @@ def test_the_plugin_for_claude_code_is_in_the_wheel(bin_folder: Path) -> None:
     assert "SessionEnd" in hooks["hooks"] and (folder / listed["source"] / "scripts" / "hook").is_file()
 
 
+def test_the_templates_are_in_the_wheel(bin_folder: Path) -> None:
+    said = subprocess.run(
+        [bin_folder / "holdfast", "prove", "--template", "?"], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 2
+    names = sorted(path.parent.name for path in ROOT.glob("templates/*/agent.py"))
+    assert f"one of {', '.join(names)}, or a folder" in said.stderr
+    (folder,) = bin_folder.parent.glob("lib/python3.*/site-packages/holdfast/templates")
+    for name in names:
+        there = {path.name for path in (ROOT / "templates" / name).iterdir()} - {"workflow.yml", "__pycache__"}
+        assert {path.name for path in (folder / name).iterdir()} == there
+
+
 def test_a_release_is_built_the_same_twice(wheel: Path, tmp_path: Path) -> None:
     sdist = built(tmp_path, "sdist")
     with tarfile.open(sdist) as archive:
