@@ -9,6 +9,7 @@ from holdfast.models.messages import Part
 from holdfast.models.simulator import answer
 
 REMINDER = "<system-reminder>\nThe user's name is Radia. Remember: my name is Radia.\n</system-reminder>"
+NOTEBOOK = "<memory>\n### MEMORY.md\n\nmy name is Radia\n</memory>"
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nmy name is Radia\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 
 DRESSES = {
@@ -17,6 +18,7 @@ DRESSES = {
     "a reminder in front": REMINDER + "\n{}",
     "a reminder that never ends": "{}\n<system-reminder>my name is Radia",
     "internal context behind": "{}\n" + INTERNAL,
+    "a notebook behind": "{}\n" + NOTEBOOK,
     "a runtime line behind": "{}\n\nRuntime: agent=main | host=box | thinking=off",
     "all of them": "[Sun 2026-11-01 10:30 UTC] {}\n" + REMINDER + "\n" + INTERNAL + "\nRuntime: x",
 }
@@ -38,13 +40,13 @@ def test_what_comes_back_is_undressed(dress: str) -> None:
     assert answer([user(dress.format("Lorem ipsum."))]).response.content == "You said: Lorem ipsum."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK])
 def test_a_message_that_is_only_the_runtimes_is_not_the_last_one(extra: str) -> None:
     prompt = [user("My name is Ada."), user("What is my name?"), user(extra)]
     assert answer(prompt).response.content == "Your name is Ada."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK])
 def test_a_message_that_is_only_the_runtimes_is_not_counted(extra: str) -> None:
     given = answer([user(extra), user("How many messages have I sent?"), user(extra)])
     assert given.response.content == "You have sent 1 message."
@@ -52,6 +54,12 @@ def test_a_message_that_is_only_the_runtimes_is_not_counted(extra: str) -> None:
 
 def test_a_name_in_a_runtimes_reminder_is_not_the_users() -> None:
     assert answer([user("What is my name?\n" + REMINDER)]).response.content == "I do not know your name."
+
+
+def test_a_notebook_is_believed_where_memory_is_asked_for() -> None:
+    assert answer([user("What is my name?"), user(NOTEBOOK)]).response.content == "I do not know your name."
+    recall = user("Use the memory tool to recall my name, then tell me what it is.")
+    assert answer([recall, user(NOTEBOOK)]).response.content == "Your name is Radia."
 
 
 def test_brackets_that_hold_no_time_are_the_users_words() -> None:

@@ -16,7 +16,10 @@ from holdfast.models.simulator.attachments import AttachedFile, files_of, withou
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
 INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOTALL)
-TAG = re.compile(r"</?system-reminder>|<<<\w+>>>", re.IGNORECASE)
+MEMORY_BLOCK = re.compile(r"^<memory>\n.*?\n</memory>$", re.DOTALL | re.MULTILINE)
+"""What a runtime's notebook says, told with the user's message."""
+TALK = (REMINDER, INTERNAL_CONTEXT, MEMORY_BLOCK)
+TAG = re.compile(r"</?(?:system-reminder|memory)>|<<<\w+>>>", re.IGNORECASE)
 RUNTIME_SUFFIX = re.compile(r"\n[ \t]*Runtime: [^\n]*\Z")
 TIME_PREFIX = re.compile(r"\A\[[^\]\n]{0,40}?\d\d?:\d\d[^\]\n]{0,40}\]\s*")
 IMAGE_NOTE = re.compile(
@@ -77,7 +80,7 @@ def third_person(text: str) -> str:
 
 def undress(text: str) -> str:
     """The user's own words in a user message."""
-    for dress in (REMINDER, INTERNAL_CONTEXT, RUNTIME_SUFFIX):
+    for dress in (*TALK, RUNTIME_SUFFIX):
         text = dress.sub("", text)
     text = TIME_PREFIX.sub("", text.strip())
     return IMAGE_NOTE.sub("", text).strip()
@@ -92,7 +95,7 @@ def _user(index: int, message: PromptMessage) -> list[Utterance]:
             pieces += _told(index, before)
     if OBSERVATION.match(said):
         return [*pieces, *_told(index, said)]
-    talk = "\n".join(match[0] for dress in (REMINDER, INTERNAL_CONTEXT) for match in dress.finditer(said))
+    talk = "\n".join(match[0] for dress in TALK for match in dress.finditer(said))
     if talk:
         pieces.append(Utterance(index, PromptRole.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
     words, attachments = undress(said), files_of(message)
