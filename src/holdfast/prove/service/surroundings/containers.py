@@ -97,9 +97,7 @@ class ServiceContainers:
     def running(self, name: str) -> str:
         if self._engine is None:
             return ""
-        ours = ("project", self._project), ("service", self._service(name))
-        labels = [word for key, value in ours for word in ("--filter", f"label=com.docker.compose.{key}={value}")]
-        found = self._engine.call("ps", "-q", *labels).strip()
+        found = self._engine.container(self._project, self._service(name), running=True)
         return f"container {found}" if found else ""
 
     def health(self, name: str) -> str:

@@ -44,6 +44,15 @@ class ContainerEngine:
         """The same of compose; the settings are what its file refers to."""
         return _call([*self.compose, *words], within, {**os.environ, **settings})
 
+    def container(self, project: str, service: str, *, running: bool = False) -> str:
+        """The id of the container that compose made for a service; "" if there is none, or none that runs."""
+        # Asked of the engine: not every compose lists what has ended.
+        labels = {"project": project, "service": service}
+        filters = [
+            word for key, value in labels.items() for word in ("--filter", f"label=com.docker.compose.{key}={value}")
+        ]
+        return self.call("ps", "--quiet", *(() if running else ("--all",)), *filters)
+
 
 def find_engine() -> ContainerEngine:
     """The engine of this machine; EngineMissing says what is lacking."""

@@ -84,7 +84,8 @@ class ContainerTarget:
         try:
             if not self._runtime:
                 await asyncio.to_thread(self._prepare)
-            self._ended_before = await asyncio.to_thread(self._state, "{{.State.FinishedAt}}")
+            ended = await asyncio.to_thread(self._state, "{{json .State.FinishedAt}}")
+            self._ended_before = ended.strip('"')  # as JSON it is a time that every engine takes back
             await asyncio.to_thread(self._call, "start", self._runtime)
             if not self._link.opened:
                 inside = (self._call_command(), "exec", "--interactive", self._sender)
@@ -169,7 +170,7 @@ class ContainerTarget:
         }
         self._tell(f"starting a container of {redact(self.name)}")
         self._compose("up", "--no-start", within=600.0)
-        self._sender, self._runtime = (self._compose("ps", "--all", "--quiet", name) for name in ("sender", "runtime"))
+        self._sender, self._runtime = (self._engine.container(self._project, name) for name in ("sender", "runtime"))
         self._call("start", self._sender)
         self._look_for_workspace(workspace)
 
