@@ -13,7 +13,7 @@ COUNTED = ("sessions", "session_entries", "transcript_events", "transcript_event
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
 MESSAGE = "message"
 HASH_LENGTH = 32
-"""Bytes: a log that has no event ends with so many zeros."""
+"""Bytes: a log that has no event ends with so many zeros. The proof says it again; it shares no code with the store."""
 TAIL = 50
 """Messages of a history that are compared, which is what the gateway shows unless it is asked for more."""
 
