@@ -61,7 +61,7 @@ ENDS = threading.Lock()
 """An end is read from a pipe, once: by whoever asks for it, or by whoever starts another process meanwhile."""
 
 
-def spawn(target: Callable[..., None], *args: Any) -> ForkServerProcess:
+def spawn(target: Callable[..., object], *args: Any) -> ForkServerProcess:
     """Start a child that runs `target`."""
     process = CONTEXT.Process(target=target, args=args, daemon=True)
     with ENDS:

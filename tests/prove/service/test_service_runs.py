@@ -78,11 +78,11 @@ def test_evidence_of_a_run_that_was_killed_goes_when_it_is_made_again(runs: Runs
 
 
 def test_two_do_not_make_the_same_runs(runs: Runs) -> None:
-    first = service_runs(2, 1, runs.results, runs.evidence, after, runs.prove)
-    next(first)
+    held = service_runs(2, 1, runs.results, runs.evidence, after, runs.prove)
+    next(held)
     with pytest.raises(SystemExit, match="another process makes the runs"):
         runs.take(2)
-    first.close()
+    assert len(list(held)) == 1
     assert len(runs.take(2)) == 2
     assert [json.loads(line)["seed"] for line in runs.results.read_text().splitlines()] == [1, 11]
 
@@ -96,6 +96,7 @@ def test_a_command_on_a_leash_ends_with_whoever_holds_it(number: signal.Signals,
     said = tmp_path / "pid"
     script = "import os, sys, time; open(sys.argv[1], 'w').write(f'{os.getpid()}.'); time.sleep(600)"
     holder = spawn(said_on_a_leash, sys.executable, "-c", script, str(said))
-    pid = int(wait_until(lambda: said.exists() and said.read_text().endswith(".") and said.read_text())[:-1])
+    wait_until(lambda: said.exists() and said.read_text().endswith("."))
+    pid = int(said.read_text()[:-1])
     os.kill(holder.pid or 0, number)
     wait_until(lambda: gone(pid))

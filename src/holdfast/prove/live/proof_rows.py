@@ -13,6 +13,7 @@ COUNTED = ("sessions", "session_entries", "transcript_events", "transcript_event
 LINEAGE = ("parentSession", "forkedFrom", "previousSession", "nextSession")
 MESSAGE = "message"
 HASH_LENGTH = 32
+"""Bytes of a hash in the chain. The proof says so itself, because it shares no code with the store that it looks at."""
 """Bytes: a log that has no event ends with so many zeros."""
 TAIL = 50
 """Messages of a history that are compared, which is what the gateway shows unless it is asked for more."""
