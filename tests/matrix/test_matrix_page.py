@@ -97,6 +97,13 @@ def test_a_judgement_about_another_version_is_none() -> None:
     assert needless(JUDGED, RUNS.values()) == []
 
 
+def test_every_disproof_is_shown_judged_or_not() -> None:
+    two = replace(CATALOGUE, unproven=[LOST, replace(LOST, name="long")])
+    for judged in (JUDGED, {}):
+        page = page_of({("mine", "catalogue"): two}, judged)
+        assert re.findall("^### (.*)$", page, re.M) == ["mine: crash", "mine: long"]
+
+
 def test_what_was_not_run_is_named_as_not_run() -> None:
     page = page_of({("mine", "catalogue"): CATALOGUE, ("ill", "catalogue"): BROKEN}, templates=("ill", "mine", "other"))
     assert re.findall(r"^\| \[other\].*$", page, re.M)[0].count("not run") == 3
@@ -114,13 +121,13 @@ def test_nothing_that_was_said_makes_markup_of_its_own() -> None:
 
 
 def test_the_picture_has_a_square_for_each_proof_and_says_it_in_words() -> None:
-    drawn = ElementTree.fromstring(picture(("mine", "other"), RUNS))
+    drawn = ElementTree.fromstring(picture(("mine", "ill", "other"), {**RUNS, ("ill", "catalogue"): BROKEN}))
     titles = [title.text or "" for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
     assert titles[0].startswith("The matrix. mine: ")
     assert "explored: 12 histories, known violated" in titles[0] and titles[0].endswith("other: not run")
     assert "mine, crash: disproven" in titles and "mine, name: proven" in titles and "mine, upgrade: left out" in titles
     assert sum(title.startswith("mine, ") for title in titles) == len(catalogue())
-    assert "other, crash: not run" in titles
+    assert "ill, crash: not run" in titles and "other, crash: not run" in titles
     signs = list(drawn.iter("{http://www.w3.org/2000/svg}path"))
     assert len(signs) == len(catalogue()) + 4, "a template that was not run has squares without a sign"
     assert "prefers-color-scheme: dark" in picture(("mine",), RUNS)
