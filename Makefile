@@ -12,7 +12,7 @@ APPS := customer_comm email_solver claude_cli
 # Where this is set, each of the hundreds of processes that the tests and the proofs start compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prove peers apps dashboard test test-long e2e check bench chaos dist serve clean
+.PHONY: help setup prove peers apps dashboard test test-long e2e check bench chaos matrix dist serve clean
 
 help:            ## what there is
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ bench: $(STAMP)/bench $(PEERS)/.stamp ## speed, side by side; without ARGS also 
 
 chaos: $(STAMP)/test  ## bounded fault runs (ARGS="--minutes 5", ARGS="kills", "pauses", "feeds", "http", "attacks", "machine", "proofs", "service", "kinds", "clauses")
 	@$(BIN)/python -m tests.chaos $(ARGS)
+
+matrix: $(STAMP)/test  ## every template proven and explored, into docs/matrix.md (ARGS="--only hermes", "--again", "--render")
+	@$(BIN)/python -m tests.matrix $(ARGS)
 
 dist: $(STAMP)/run     ## what is released: the sdist and the wheel, the same bytes each time
 	@$(BIN)/python -m hatchling build -d dist

@@ -14,10 +14,14 @@ import pytest
 import yaml
 from tests.deploy.test_compose import STAND_INS, command, compose_command
 
+from holdfast.prove.runtime.proofs import GATE
+
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = "holdfast-test/runtime"
+TEMPLATES = ("langgraph", "pydantic-ai")
+"""Those whose images are built soonest."""
 SERVE = "printf %s $A2A_TOKEN >/dev/shm/token; exec holdfast serve --token-file /dev/shm/token"
 FORGETFUL = f"rm -rf /data/*; {SERVE}"
 SILENT = "echo no model was named >&2; exit 4"
@@ -87,6 +91,19 @@ def test_our_image_holds_through_real_kills(runtime: str, environment: dict[str,
     events = [json.loads(line)["event"] for line in (latest / "events.jsonl").read_text().splitlines()]
     assert {"start", "stop", "kill", "pause"} <= set(events)
     assert len(list(latest.glob("target-*.log"))) == 4
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_image_of_a_template_holds_on_the_four_gates(
+    template: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    base = f"BASE_IMAGE={environment['BASE_IMAGE']}"
+    image = built(f"holdfast-test/{template}", f"templates/{template}/Dockerfile", "--build-arg", base, ".")
+    done = canary(tmp_path, environment, image)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads((tmp_path / "prove" / "latest" / "summary.json").read_text())
+    assert {each["name"]: each["verdict"] for each in summary["proofs"]} == dict.fromkeys(GATE, "proven")
+    assert (tmp_path / "prove" / "latest" / "data" / template).is_dir(), "the runtime kept nothing of its own"
 
 
 def test_an_image_that_forgets_is_disproven_with_its_store_and_its_log(

@@ -5,21 +5,14 @@ work along; the next one makes that run again, and those that were not proven, a
 the runs of a file.
 """
 
-import fcntl
 import json
 import shutil
-import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from holdfast import __version__
-from holdfast.prove import leash
-
-CHECKOUT = Path(__file__).parents[2]
+from tests.support.resumable import CHECKOUT, code_here, documents, held, keep, said_on_a_leash
 
 Prove = Callable[..., tuple[int, dict[str, Any]]]
 """From a seed, a folder for evidence and arguments to an exit code and a summary."""
@@ -46,33 +39,11 @@ def prove_service(seed: int, artifacts: Path, *arguments: str) -> tuple[int, dic
     return exit_code, json.loads(said)
 
 
-def said_on_a_leash(*command: str) -> tuple[int, str]:
-    """The exit code of a command, and what it printed; it ends with this process, and so does all that it started."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        words = [sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-", *command]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, pass_fds=(theirs.fileno(),)) as process:
-            theirs.close()
-            try:
-                said, _ = process.communicate()
-            finally:
-                leash.let_go(ours)
-    return process.returncode, said
-
-
 def wrong_in(code: int, summary: dict[str, Any]) -> list[str]:
     """What a run did not prove, each with what it saw."""
     steps = [step for step in summary["proofs"] if step["verdict"] != "proven"]
     found = [f"{step['name']}: {step['reason']} ({step['got']})" for step in steps]
     return found or ([f"exit code {code}"] if code else [])
-
-
-def code_here() -> str:
-    """The commit that is checked out, and whether something was changed since."""
-    with suppress(OSError, subprocess.CalledProcessError):
-        words = ("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty")
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    return __version__
 
 
 def service_runs(
@@ -83,43 +54,21 @@ def service_runs(
     Evidence is below a folder, and goes when its run was proven or is made again.
     """
     code = code_here()
-    with _held(results) as file:
+    with held(results) as file:
         known = _proven(file)
         for _ in range(count):
             if (run := known.get(seed)) is None:
                 shutil.rmtree(evidence / str(seed), ignore_errors=True)
                 exit_code, summary = prove(seed, evidence / str(seed), "--kills", "random")
                 run = ServiceRun(seed, wrong_in(exit_code, summary), len(summary["kills"]), summary["seconds"], code)
-                file.write(json.dumps(run._asdict()) + "\n")
-                file.flush()
+                keep(file, run._asdict())
                 if not run.wrong:
                     shutil.rmtree(evidence / str(seed), ignore_errors=True)
             yield run
             seed = next_seed(seed)
 
 
-@contextmanager
-def _held(results: Path) -> Iterator[IO[str]]:
-    """A file of results for one process; what a write that was cut short has left there is a line of its own."""
-    results.parent.mkdir(parents=True, exist_ok=True)
-    with results.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SystemExit(f"another process makes the runs of {results}") from None
-        file.seek(0)
-        if (said := file.read()) and not said.endswith("\n"):
-            file.write("\n")
-            file.flush()
-        yield file
-
-
 def _proven(file: IO[str]) -> dict[int, ServiceRun]:
     """The runs that a file has as proven, by their seeds."""
-    file.seek(0)
-    known: dict[int, ServiceRun] = {}
-    for line in file:
-        with suppress(json.JSONDecodeError):
-            run = ServiceRun(**json.loads(line))
-            known[run.seed] = run
+    known = {run.seed: run for run in (ServiceRun(**document) for document in documents(file))}
     return {seed: run for seed, run in known.items() if not run.wrong}

@@ -11,7 +11,8 @@ import pytest
 from tests.prove.prover import gone
 from tests.support.eventually import wait_until
 from tests.support.processes import spawn
-from tests.support.service_runs import ServiceRun, said_on_a_leash, service_runs
+from tests.support.resumable import said_on_a_leash
+from tests.support.service_runs import ServiceRun, service_runs
 
 PROVEN: dict[str, Any] = {"proofs": [], "kills": ["gateway"], "seconds": 1.0}
 LOST = {"name": "actions", "verdict": "disproven", "reason": "a mail is lost", "got": "5"}

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.service_runs import CHECKOUT, prove_service, wrong_in
+from tests.support.resumable import CHECKOUT
+from tests.support.service_runs import prove_service, wrong_in
 
 from holdfast.prove.service.broken.expected import KINDS
 from holdfast.prove.service.browser import find

@@ -23,16 +23,16 @@ def markdown(summary: Document) -> str:
     seconds = summary.get("seconds")
     took = f" in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
     lines = [
-        f"## {_cell(text(summary.get('verdict')).upper())}: {_cell(name)}",
+        f"## {cell(text(summary.get('verdict')).upper())}: {cell(name)}",
         "",
-        f"{_cell(counts(summary))}{took}{_spoken(summary)}.",
+        f"{cell(counts(summary))}{took}{_spoken(summary)}.",
         "",
         "| proof | verdict | s | reason |",
         "|---|---|---:|---|",
         *(_row(outcome) for outcome in sorted(found, key=lambda outcome: outcome.get("verdict") != "disproven")),
     ]
     for reason, names in left_out_by_reason(summary).items():
-        lines += ["", f"Left out: {_cell(', '.join(names))} ({_cell(reason)})."]
+        lines += ["", f"Left out: {cell(', '.join(names))} ({cell(reason)})."]
     for outcome in found:
         lines += _grounds(outcome)
     for layer in dicts(summary.get("layers")):
@@ -45,7 +45,7 @@ def _spoken(summary: Document) -> str:
     """The wire and the seed, of a run that has them."""
     if "wire" not in summary:
         return ""
-    return f"; A2A {_cell(text(summary.get('wire')))}, --seed {_cell(seeds(summary))}"
+    return f"; A2A {cell(text(summary.get('wire')))}, --seed {cell(seeds(summary))}"
 
 
 def _row(outcome: Document) -> str:
@@ -53,19 +53,19 @@ def _row(outcome: Document) -> str:
     sign = "⚠️" if outcome.get("fault") else SIGNS.get(verdict, "")
     seconds = outcome.get("seconds")
     took = f"{seconds:.1f}" if isinstance(seconds, int | float) and verdict != "not reached" else ""
-    name, reason = _cell(text(outcome.get("name"))), _cell(text(outcome.get("reason")))
-    return f"| {name} | {sign} {_cell(verdict)} | {took} | {reason} |"
+    name, reason = cell(text(outcome.get("name"))), cell(text(outcome.get("reason")))
+    return f"| {name} | {sign} {cell(verdict)} | {took} | {reason} |"
 
 
 def _grounds(found: Document) -> list[str]:
     lines = []
     for key, label in GROUNDS.items():
         if found.get(key):
-            lines += [f"{label}:", "", *_block(text(found[key])), ""]
-    return ["", f"### {_cell(text(found.get('name')))}", "", *lines] if lines else []
+            lines += [f"{label}:", "", *block(text(found[key])), ""]
+    return ["", f"### {cell(text(found.get('name')))}", "", *lines] if lines else []
 
 
-def _block(said: str) -> list[str]:
+def block(said: str) -> list[str]:
     """A code block with a fence that is not in the text."""
     said = visible(said)
     said = said if len(said) <= MAX_BLOCK else said[:MAX_BLOCK] + "…"
@@ -73,7 +73,7 @@ def _block(said: str) -> list[str]:
     return [f"{fence}text", said, fence]
 
 
-def _cell(said: str) -> str:
+def cell(said: str) -> str:
     """The text on one line, with all that means something in Markdown or HTML escaped."""
     line = " ".join(visible(said).split())
     line = line if len(line) <= MAX_CELL else line[:MAX_CELL] + "…"
