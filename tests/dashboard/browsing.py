@@ -1,12 +1,15 @@
 """The dashboard in a real Chromium: one tab, what it complained of, and what its policy forbade."""
 
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Page, expect, sync_playwright
 from tests.support import chromium
 from tests.support.eventually import wait_until
 
@@ -15,7 +18,9 @@ NO_CHROMIUM = "NOT RUN: the dashboard was not looked at, as there is no Chromium
 needs_chromium = pytest.mark.skipif(PROGRAM is None, reason=NO_CHROMIUM)
 
 PATIENCE_MS = 60_000
+PICTURE_MS = 5_000
 PHONE = 390
+EVIDENCE = Path(".artifacts/dashboard")
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -48,6 +53,7 @@ class Tab:
     page: Page
     url: str
     errors: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
     requested: list[str] = field(default_factory=list)
 
     def go(self, place: str) -> None:
@@ -89,6 +95,21 @@ class Tab:
         assert self.errors == []
         assert [each for each in self.requested if not each.startswith((self.url, "blob:", "data:", "about:"))] == []
 
+    def evidence(self) -> str:
+        """Keep what a failed test leaves: a picture, the address, what the console said and which requests failed.
+        Where it is, and what was said last."""
+        test = os.environ["PYTEST_CURRENT_TEST"].partition(" (")[0].rpartition("/")[2]
+        folder = EVIDENCE / re.sub(r"[^\w.-]+", "-", test)[:150].strip("-")
+        folder.mkdir(parents=True, exist_ok=True)
+        number = len(list(folder.glob("*.txt"))) + 1
+        lines = [f"address: {self.page.url}", *self.console]
+        try:
+            self.page.screenshot(path=folder / f"{number}.png", timeout=PICTURE_MS)
+        except Error as error:
+            lines.append(f"no picture: {error.message.splitlines()[0]}")
+        (folder / f"{number}.txt").write_text("\n".join(lines) + "\n")
+        return "\n".join([f"The page is in {folder}/{number}.*", *lines[-12:]])
+
 
 @contextmanager
 def tab_of(browser: Browser, url: str, *, width: int = 1280, **options: Any) -> Iterator[Tab]:
@@ -99,9 +120,16 @@ def tab_of(browser: Browser, url: str, *, width: int = 1280, **options: Any) -> 
     page.add_init_script(FORBIDDEN)
     tab = Tab(page, url)
     page.on("pageerror", lambda error: tab.errors.append(str(error)))
+    page.on("pageerror", lambda error: tab.console.append(f"error: {error}"))
+    page.on("console", lambda message: tab.console.append(f"{message.type}: {message.text}"))
+    page.on("requestfailed", lambda request: tab.console.append(f"failed: {request.url} {request.failure}"))
+    page.on("crash", lambda _: tab.console.append("the page was ended"))
     page.on("dialog", tab.asked)
     page.on("request", lambda request: tab.requested.append(request.url))
     try:
         yield tab
+    except Exception as error:
+        error.add_note(tab.evidence())
+        raise
     finally:
         context.close()

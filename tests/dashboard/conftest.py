@@ -2,17 +2,50 @@
 
 A module that says `ON_BOTH_ENGINES = True` has its tests with a gateway on each of them in turn."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser
 from tests.conftest import ENGINES
 from tests.dashboard.browsing import Tab, running_browser, tab_of
+from tests.dashboard.overdue import LIMIT_SECONDS, Watch, watch
 from tests.dashboard.screen import Screen, new_screen
 from tests.gateway.process import running
 from tests.support.postgres import Server
 from tests.support.web import web_client
+
+
+WATCH = pytest.StashKey[Watch]()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """The alarm of pytest is for what the watch over the browser does not end."""
+    item.add_marker(pytest.mark.timeout(LIMIT_SECONDS + 60))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """No test waits for its browser without an end."""
+    with watch() as item.stash[WATCH]:
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Whoever reads of a failure is told what its pages were like."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, Exception):
+        error = call.excinfo.value
+        if (ended := item.stash[WATCH].ended) is not None:
+            error.add_note(f"It took more than {LIMIT_SECONDS:g} s, and was ended from outside ({ended}).")
+        if call.when == "call" and isinstance(item, pytest.Function):
+            pages = [each.tab if isinstance(each, Screen) else each for each in item.funcargs.values()]
+            for page in pages:
+                if isinstance(page, Tab):
+                    error.add_note(page.evidence())
+    return (yield)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,5 +1,6 @@
 """Whether what a page shows is harmless: nothing of it has run, would run when it is pressed, or leads elsewhere."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,12 +15,13 @@ STRANGE = (
     "main :is(script, iframe, object, embed, base, link, meta, style, form[action], [onerror], [onload], [onfocus])"
 )
 OPEN_ALL = "document.querySelectorAll('main [aria-expanded=false]').forEach((each) => each.click())"
+PATIENCE_SECONDS = 180.0
 SCROLLED = """(() => {
-  let moved = false;
+  const moved = [];
   for (const each of document.querySelectorAll("main, main *")) {
     const before = each.scrollTop;
     if (each.scrollHeight > each.clientHeight + 1) each.scrollTop = before + each.clientHeight * 0.8 * DIRECTION;
-    moved ||= Math.abs(each.scrollTop - before) > 1;
+    if (Math.abs(each.scrollTop - before) > 1) moved.push([each.tagName, each.className, before, each.scrollTop]);
   }
   return moved;
 })()"""
@@ -36,11 +38,13 @@ def check_harmless(tab: Tab) -> None:
 
 def look_at_all(tab: Tab, direction: int = 1) -> None:
     """Scroll from one end to the other, with everything opened that can be."""
-    quiet = 0
+    deadline, quiet = time.monotonic() + PATIENCE_SECONDS, 0
     while quiet < 3:
         tab.ask(OPEN_ALL)
         check_harmless(tab)
-        quiet = 0 if tab.ask(SCROLLED.replace("DIRECTION", str(direction))) else quiet + 1
+        moved = tab.ask(SCROLLED.replace("DIRECTION", str(direction)))
+        assert not moved or time.monotonic() < deadline, f"it goes on scrolling: {moved}"
+        quiet = 0 if moved else quiet + 1
         tab.page.wait_for_timeout(20)  # a frame or two, so that what came into view is drawn
 
 

@@ -110,7 +110,7 @@ def test_each_filter_is_set_in_the_page_kept_and_removed(
     expect(row(tab, "filter-out")).to_be_visible()
 
 
-def test_status_hold_and_days_are_filters_too(tab: Tab, client: httpx2.Client) -> None:
+def test_status_and_hold_are_filters_too(tab: Tab, client: httpx2.Client) -> None:
     for session in ("state-1", "state-2"):
         describe(client, session, tags=["state"])
     ok(client.post("/api/sessions/state-1/finalize", json={"status": "failed"}))
@@ -127,12 +127,31 @@ def test_status_hold_and_days_are_filters_too(tab: Tab, client: httpx2.Client) -
     tab.page.get_by_role("button", name="Apply").click()
     expect(row(tab, "state-1")).to_have_count(0)
     expect(row(tab, "state-2")).to_be_visible()
-    tab.page.get_by_role("button", name="Filters (2)").click()
-    tab.page.get_by_label("On legal hold").uncheck()
-    tab.page.get_by_label("Began since").fill("2100-01-01")
-    tab.page.get_by_role("button", name="Apply").click()
-    expect(tab.page.get_by_text("No session fits")).to_be_visible()
     ok(client.post("/api/sessions/state-2/hold", json={"held": False}))
+
+
+@pytest.mark.parametrize(
+    ("label", "chip", "out", "inside"),
+    [("Began since", "since", "2100-01-02", "2020-01-02"), ("Began before", "before", "2020-01-02", "2100-01-02")],
+)
+def test_days_are_filters_in_the_time_of_the_reader(
+    browser: Browser, gateway_url: str, client: httpx2.Client, label: str, chip: str, out: str, inside: str
+) -> None:
+    describe(client, "day-1", tags=["day"])
+    with tab_of(browser, gateway_url, timezone_id="Asia/Tokyo") as tab:
+        tab.go("sessions?tag=day")
+        expect(row(tab, "day-1")).to_be_visible()
+        for day in (out, inside):
+            tab.page.get_by_role("search").get_by_role("button", name="Filters").click()
+            tab.page.get_by_label(label).fill(day)
+            tab.page.get_by_role("button", name="Apply").click()
+            expect(row(tab, "day-1")).to_have_count(int(day == inside))
+            tab.page.reload()
+            expect(tab.page.get_by_role("button", name=f"{chip} {day}")).to_be_visible()
+            expect(row(tab, "day-1")).to_have_count(int(day == inside))
+        tab.page.get_by_role("button", name=f"{chip} {inside}").click()
+        expect(tab.page.get_by_title("Remove this filter")).to_have_count(1)
+        tab.check_calm()
 
 
 def test_many_are_tagged_archived_and_deleted_at_once(tab: Tab, client: httpx2.Client) -> None:

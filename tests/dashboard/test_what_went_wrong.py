@@ -89,6 +89,15 @@ def test_effects_that_never_ended_are_red_and_say_what_to_do(tab: Tab) -> None:
     expect(tab.page.get_by_role("main").get_by_text("1 unresolved effect")).to_be_visible()
 
 
+def test_the_overview_names_the_session_and_leads_to_it(tab: Tab) -> None:
+    tab.go("overview")
+    worst = tab.page.get_by_role("region", name="What is wrong").get_by_role("listitem").first
+    expect(worst).to_contain_text("1 effect of a tool has begun and never ended")
+    expect(worst.get_by_text("holdfast sessions show wrong", exact=True)).to_be_visible()
+    worst.get_by_role("link", name="Open wrong").click()
+    expect(tab.page.get_by_role("heading", name="What went wrong")).to_be_visible()
+
+
 def test_failures_and_interruptions_are_marked(tab: Tab) -> None:
     tab.go("sessions/wrong")
     failed = tab.page.locator(".fold.tone-bad", has=tab.page.get_by_role("button", name="read_receipt"))

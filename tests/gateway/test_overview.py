@@ -108,6 +108,20 @@ async def test_what_waits_for_somebody_is_counted(client: httpx2.AsyncClient, st
     assert told[0] == ("bad", "1 effect of a tool has begun and never ended")
     assert ("warning", "1 session is interrupted") in told
     assert [each for each, _ in told] == sorted(each for each, _ in told)
+    first = found["troubles"][0]
+    assert (first["help"], first["sessionId"]) == ("holdfast sessions show cut", "cut")
+
+
+async def test_of_several_sessions_with_open_effects_the_first_is_named(
+    client: httpx2.AsyncClient, store: Store
+) -> None:
+    for session in ("z-first", "a-second"):
+        await store.append(session, [NewEvent("x", {})])
+        await store.effects.start(session, "call", "pay", {})
+    trouble = (await overview(client))["troubles"][0]
+    assert trouble["what"].startswith("2 effects of tools have begun")
+    assert trouble["what"].endswith("whether they took place")
+    assert trouble["sessionId"] == "z-first"
 
 
 async def test_an_effect_that_somebody_is_at_is_not_unresolved(client: httpx2.AsyncClient, store: Store) -> None:
@@ -188,6 +202,7 @@ async def test_timers_that_fail_and_a_broken_price_file_are_troubles(
         "what": "backup went wrong: no room",
         "help": "holdfast db status",
         "docs": "docs/operations.md",
+        "sessionId": None,
     }
     assert any(each["what"].startswith("the prices cannot be read: the model 'm' has no output") for each in troubles)
 

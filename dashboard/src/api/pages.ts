@@ -5,7 +5,7 @@ export type OverviewDay = { day: string; sessions: number; events: number; token
 export type ModelUse = { model: string; tokens: TokenCounts; costMicros: number; priced: boolean };
 export type Percentiles = { count: number; p50Ms: number | null; p95Ms: number | null; p99Ms: number | null };
 export type RouteTimes = Percentiles & { method: string; route: string; failures: number };
-export type Trouble = { severity: "bad" | "warning"; what: string; help: string; docs: string | null };
+export type Trouble = { severity: "bad" | "warning"; what: string; help: string; docs: string | null; sessionId: string | null };
 export type TimerView = {
   name: string;
   everyMs: number;

@@ -33,9 +33,11 @@ def of_tenant(interrupted: int, work: OpenWork) -> Iterator[OverviewTrouble]:
         yield OverviewTrouble(
             BAD,
             _many(work.unresolved_effects, "effect of a tool has", "effects of tools have")
-            + " begun and never ended: nobody here knows whether it took place",
-            "holdfast sessions show SESSION",
+            + " begun and never ended: nobody here knows whether "
+            + ("it took place" if work.unresolved_effects == 1 else "they took place"),
+            f"holdfast sessions show {work.unresolved_session}",
             "docs/promises/10-an-effect-happens-once.md",
+            work.unresolved_session,
         )
     if interrupted:
         yield OverviewTrouble(

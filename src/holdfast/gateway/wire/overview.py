@@ -89,13 +89,15 @@ class LastBackupView(Struct, rename="camel"):
     damaged: int
 
 
-class OverviewTrouble(Struct):
-    """Something that somebody should look at: what it is, a command or a step that helps, and the page about it."""
+class OverviewTrouble(Struct, rename="camel"):
+    """Something that somebody should look at: what it is, a command or a step that helps, the page about it, and the
+    session to begin with."""
 
     severity: Literal["bad", "warning"]
     what: str
     help: str
     docs: str | None
+    session_id: str | None = None
 
 
 class Overview(Struct, rename="camel"):
