@@ -12,6 +12,8 @@ REMINDER = "<system-reminder>\nThe user's name is Radia. Remember: my name is Ra
 NOTEBOOK = "<memory>\n### MEMORY.md\n\nmy name is Radia\n</memory>"
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nmy name is Radia\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 
+HARNESS = "[Request interrupted by user]"
+
 DRESSES = {
     "a time in front": "[Sun 2026-11-01 10:30 UTC] {}",
     "a reminder behind": "{}\n\n" + REMINDER,
@@ -19,6 +21,7 @@ DRESSES = {
     "a reminder that never ends": "{}\n<system-reminder>my name is Radia",
     "internal context behind": "{}\n" + INTERNAL,
     "a notebook behind": "{}\n" + NOTEBOOK,
+    "a note of a cancel in front": HARNESS + "\n{}",
     "a runtime line behind": "{}\n\nRuntime: agent=main | host=box | thinking=off",
     "all of them": "[Sun 2026-11-01 10:30 UTC] {}\n" + REMINDER + "\n" + INTERNAL + "\nRuntime: x",
 }
@@ -40,13 +43,13 @@ def test_what_comes_back_is_undressed(dress: str) -> None:
     assert answer([user(dress.format("Lorem ipsum."))]).response.content == "You said: Lorem ipsum."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS])
 def test_a_message_that_is_only_the_runtimes_is_not_the_last_one(extra: str) -> None:
     prompt = [user("My name is Ada."), user("What is my name?"), user(extra)]
     assert answer(prompt).response.content == "Your name is Ada."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS])
 def test_a_message_that_is_only_the_runtimes_is_not_counted(extra: str) -> None:
     given = answer([user(extra), user("How many messages have I sent?"), user(extra)])
     assert given.response.content == "You have sent 1 message."
@@ -210,6 +213,15 @@ def test_an_agent_that_writes_code_gets_code() -> None:
     assert given.response.content == "<code>\nfinal_answer('You said: \"hi\".')\n</code>"
 
 
+def test_a_turn_that_is_to_be_gone_on_with_does_only_what_is_not_done() -> None:
+    append = Tool("append_file", "", {"properties": {"path": {}, "text": {}}})
+    request = user("Append the line a to the file x, append the line b to the file y.")
+    both = answer([request], [append]).response.tool_calls
+    cut = [request, Message(Role.ASSISTANT, "", both[:1]), Message(Role.TOOL, "ok", tool_call_id=both[0].id)]
+    given = answer([*cut, user("Continue from where you left off.")], [append]).response
+    assert [call.arguments["path"] for call in given.tool_calls] == ["y"]
+
+
 SEARCH = Tool("ToolSearch", "", {"properties": {"query": {}}, "required": ["query"]})
 SAVE = Tool("mcp__plugin_probe_mem__save", "Save a fact.", {"properties": {"text": {}}, "required": ["text"]})
 REMEMBER = user("Please use the memory tool to remember: my favorite color is teal.")
@@ -244,6 +256,14 @@ def test_a_search_that_finds_nothing_is_not_repeated() -> None:
     ]
     given = answer(prompt, [SEARCH])
     assert (given.response.tool_calls, given.provenance.rule) == ([], "no_tool")
+
+
+def test_what_is_said_beside_the_result_of_a_search_is_not_the_users() -> None:
+    (search,) = answer([REMEMBER], [SEARCH]).response.tool_calls
+    found = Message(Role.TOOL, "found", tool_call_id=search.id)
+    prompt = [REMEMBER, Message(Role.ASSISTANT, "", [search]), found, user("Tool loaded.")]
+    (save,) = answer(prompt, [SEARCH, SAVE]).response.tool_calls
+    assert save.arguments == {"text": "my favorite color is teal."}
 
 
 def test_a_hidden_tool_is_called_through_another() -> None:

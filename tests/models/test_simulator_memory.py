@@ -179,6 +179,12 @@ def test_memory_in_a_file_that_the_runtime_names() -> None:
     assert [call.name for call in answer([system, user(TELL)], [write, append]).response.tool_calls] == ["append_file"]
 
 
+def test_memory_in_a_folder_that_the_runtime_names() -> None:
+    system = Message(Role.SYSTEM, "You have a memory at `/home/x/memory/`. Point to each file in `MEMORY.md`.")
+    (call,) = answer([system, user(TELL)], [tool("Write", "file_path", "content")]).response.tool_calls
+    assert call.arguments["file_path"] == "/home/x/memory/MEMORY.md"
+
+
 def test_facts_outlive_a_compaction() -> None:
     summary = (
         "[COMPACTED CONTEXT]\nuser: Hi, my name is Ada.\nassistant: my name is Radia, nice to meet you.\n"

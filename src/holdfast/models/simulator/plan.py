@@ -29,6 +29,7 @@ from holdfast.models.simulator.toolbox import PlannedCall
 
 MEMORY = re.compile(r"\b(?:memory|memories)\b", re.IGNORECASE)
 MEMORY_FILE = re.compile(r"(?<![\w./~-])(?:[\w./~-]{0,300}/)?MEMORY\.md\b")
+MEMORY_FOLDER = re.compile(r"\bmemory at [`\"']?(/[\w./~-]{0,300}/)(?![\w.~-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,8 @@ def _call(wish: Wish, turn: PromptTurn, tools: Sequence[Tool]) -> PlannedCall | 
 
 
 def _memory_file(turn: PromptTurn) -> str | None:
-    """The file that the runtime says it keeps memory in; one with a whole path before one without."""
-    found = [
-        match for said in turn.heard if said.role == PromptRole.SYSTEM for match in MEMORY_FILE.findall(said.words)
-    ]
-    return max(found, key=len, default=None)
+    """The file that the runtime says it keeps memory in; one with a whole path before one in the folder for it."""
+    told = "\n".join(said.words for said in turn.heard if said.role == PromptRole.SYSTEM)
+    file = max(MEMORY_FILE.findall(told), key=len, default=None)
+    folder = MEMORY_FOLDER.search(told)
+    return folder[1] + file if file and folder and "/" not in file else file
