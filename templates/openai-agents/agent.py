@@ -105,13 +105,13 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
 async def begin(turn: Turn, session: SQLiteSession) -> list[Any]:
     """What the session already has of this turn: something, if a process died in it; it is gone on with then."""
     place = FOLDER / "turns" / hashlib.sha256(turn.context_id.encode()).hexdigest()
-    items = await session.get_items()
-    if turn.interrupted and place.exists():
-        message_id, before = json.loads(place.read_text())
-        if message_id == turn.message_id:
+    items, this = await session.get_items(), [turn.message_id, turn.message_seq]
+    if place.exists():
+        newest, before = json.loads(place.read_text())
+        if newest == this:
             return items[before:]
     new = place.with_suffix(".new")
-    new.write_text(json.dumps([turn.message_id, len(items)]))
+    new.write_text(json.dumps([this, len(items)]))
     new.replace(place)
     return []
 
