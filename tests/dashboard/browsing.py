@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Error, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Page, Playwright, expect, sync_playwright
 from tests.support import chromium
 from tests.support.eventually import wait_until
 
@@ -34,16 +34,28 @@ addEventListener("securitypolicyviolation", (e) => window.forbidden.push(`${e.vi
 """
 
 
-@contextmanager
-def running_browser() -> Iterator[Browser]:
-    """A Chromium."""
-    assert PROGRAM is not None
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=chromium.FLAGS)
-        try:
-            yield browser
-        finally:
-            browser.close()
+class SharedBrowser:
+    """One Chromium for many tests, and another one if it has ended."""
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+
+    def get(self) -> Browser:
+        """The browser, which starts when it is first asked for."""
+        if self._playwright is None:
+            self._playwright = sync_playwright().start()
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = self._playwright.chromium.launch(executable_path=PROGRAM, args=chromium.FLAGS)
+        return self._browser
+
+    def close(self) -> None:
+        """End it; it may be asked for again."""
+        if self._browser is not None:
+            self._browser.close()
+        if self._playwright is not None:
+            self._playwright.stop()
+        self._playwright = self._browser = None
 
 
 @dataclass

@@ -1,21 +1,23 @@
-"""One Chromium and one gateway for the tests of a module; each test has a tab of its own.
+"""One gateway for the tests of a module, and one Chromium for all modules; each test has a tab of its own.
 
 A module that says `ON_BOTH_ENGINES = True` has its tests with a gateway on each of them in turn."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser
 from tests.conftest import ENGINES
-from tests.dashboard.browsing import Tab, running_browser, tab_of
+from tests.dashboard.browsing import SharedBrowser, Tab, tab_of
+from tests.dashboard.guarded import Guarded, guarded_gateway
 from tests.dashboard.overdue import LIMIT_SECONDS, Watch, watch
 from tests.dashboard.screen import Screen, new_screen
 from tests.gateway.process import running
 from tests.support.postgres import Server
 from tests.support.web import web_client
 
-
+NewStore = Callable[[], tuple[str, ...]]
+SHARED = pytest.StashKey[SharedBrowser]()
 WATCH = pytest.StashKey[Watch]()
 
 
@@ -50,25 +52,51 @@ def pytest_runtest_makereport(
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each engine in turn, where a module wants that."""
-    if getattr(metafunc.module, "ON_BOTH_ENGINES", False) and "gateway_url" in metafunc.fixturenames:
-        metafunc.parametrize("gateway_url", ENGINES, indirect=True, scope="module")
+    if getattr(metafunc.module, "ON_BOTH_ENGINES", False) and "new_store" in metafunc.fixturenames:
+        metafunc.parametrize("new_store", ENGINES, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as started:
-        yield started
+def browser(request: pytest.FixtureRequest) -> Browser:
+    """A Chromium."""
+    stash = request.config.stash
+    if SHARED not in stash:
+        stash[SHARED] = SharedBrowser()
+        request.config.add_cleanup(stash[SHARED].close)
+    return stash[SHARED].get()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """The browser goes before the tests of another folder begin: Playwright's event loop is in the way of theirs."""
+    try:
+        return (yield)
+    finally:
+        if SHARED in item.config.stash and (nextitem is None or nextitem.path.parent != item.path.parent):
+            item.config.stash[SHARED].close()
 
 
 @pytest.fixture(scope="module")
-def gateway_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def new_store(request: pytest.FixtureRequest) -> NewStore:
+    """What tells `serve` of a new store: nothing if it is SQLite."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return tuple
+    server: Server = request.getfixturevalue("postgres")
+    return lambda: ("--store", server.new_store())
+
+
+@pytest.fixture(scope="module")
+def gateway_url(new_store: NewStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A gateway process."""
-    store: tuple[str, ...] = ()
-    if getattr(request, "param", "sqlite") == "postgresql":
-        server: Server = request.getfixturevalue("postgres")
-        store = ("--store", server.new_store())
-    with running(tmp_path_factory.mktemp("gateway") / "data", *store) as gateway:
+    with running(tmp_path_factory.mktemp("gateway") / "data", *new_store()) as gateway:
         yield gateway.url
+
+
+@pytest.fixture(scope="module")
+def guarded(new_store: NewStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A gateway that asks for tokens."""
+    with guarded_gateway(tmp_path_factory.mktemp("guarded") / "data", *new_store()) as gateway:
+        yield gateway
 
 
 @pytest.fixture(scope="module")

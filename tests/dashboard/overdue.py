@@ -1,7 +1,7 @@
-"""A test whose browser answers no more. Playwright waits for some answers without an end (`evaluate` has no timeout, and a
-page whose script goes round for ever gives none), and pytest's own alarm would go off inside Playwright's loop, which
-nothing that comes after survives. So the pages of a test that takes too long are ended from outside: Playwright tells
-that as an error, where the test waits, and the next test has a browser."""
+"""A test whose browser answers no more. Playwright waits for some answers without end: `evaluate` has no timeout, and
+a page whose script goes round for ever gives none. An alarm inside this process would go off in the middle of
+Playwright's loop, which nothing that comes after survives. So the pages of a test that takes too long are ended from
+outside: Playwright tells that as an error, where the test waits, and the next test has a browser."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-LIMIT_SECONDS = 300.0
+LIMIT_SECONDS = 420.0
 NEXT_SECONDS = 15.0
 PAGES, BROWSERS, DRIVERS = b"--type=renderer", b"--remote-debugging-pipe", b"run-driver"
 

@@ -1,6 +1,5 @@
 """Administration: tokens, audit log, retention, archives and backups, for whoever may."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -8,28 +7,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 from tests.dashboard import samples
 from tests.dashboard.browsing import needs_chromium
+from tests.dashboard.guarded import Guarded, bearer
 from tests.dashboard.screen import Screen, new_screen
-from tests.gateway.process import Running, running
+from tests.gateway.process import running
 from tests.support.web import web_client
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 ON_BOTH_ENGINES = True
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, httpx2.Client]]:
-    """A gateway that asks for tokens, and whoever operates it."""
-    data = tmp_path_factory.mktemp("guarded")
-    with running(data) as gateway, web_client(base_url=gateway.url) as first:
-        made = samples.told(first.post("/api/tokens", json={"name": "boss", "scopes": ["operator"]}))["token"]
-        gateway.stop()
-    with running(data) as gateway, web_client(base_url=gateway.url, headers=bearer(made)) as operator:
-        yield gateway, operator
-
-
-def bearer(token: str) -> dict[str, str]:
-    """What whoever has a token sends."""
-    return {"Authorization": f"Bearer {token}"}
 
 
 def signed_in(screen: Screen, token: str, address: str) -> None:
@@ -58,12 +42,9 @@ def test_the_first_token_is_shown_once(screen: Screen) -> None:
     assert text not in screen.page.content()
 
 
-def test_a_token_may_do_what_it_was_made_for_until_it_is_revoked(
-    browser: Browser, guarded: tuple[Running, httpx2.Client]
-) -> None:
-    gateway, operator = guarded
-    with new_screen(browser, gateway.url) as screen:
-        signed_in(screen, operator.headers["Authorization"].removeprefix("Bearer "), "administration")
+def test_a_token_may_do_what_it_was_made_for_until_it_is_revoked(browser: Browser, guarded: Guarded) -> None:
+    with new_screen(browser, guarded.url) as screen:
+        signed_in(screen, guarded.operator_token, "administration")
         shown = screen.page.locator("[data-token]")
         screen.button("New token").click()
         screen.page.get_by_label("Name", exact=True).fill("ci")
@@ -72,7 +53,7 @@ def test_a_token_may_do_what_it_was_made_for_until_it_is_revoked(
         screen.page.get_by_label("It is good").select_option("30 days")
         screen.button("Make it").click()
         expect(shown).to_contain_text("hf_")
-        with web_client(base_url=gateway.url, headers=bearer(shown.inner_text())) as ci:
+        with web_client(base_url=guarded.url, headers=bearer(shown.inner_text())) as ci:
             assert ci.get("/api/sessions").status_code == 403
             screen.button("I have kept it").click()
             screen.button("Revoke ci").click()
@@ -86,19 +67,16 @@ def test_a_token_may_do_what_it_was_made_for_until_it_is_revoked(
 
 
 @pytest.mark.parametrize(
-    ("scopes", "tabs"),
+    ("scope", "tabs"),
     [
-        (["operator"], ["Tokens", "Audit log", "Retention", "Archives", "Backup"]),
-        (["admin"], ["Audit log", "Retention", "Archives"]),
-        (["read"], []),
+        ("operator", ["Tokens", "Audit log", "Retention", "Archives", "Backup"]),
+        ("admin", ["Audit log", "Retention", "Archives"]),
+        ("read", []),
     ],
 )
-def test_scopes_decide_what_is_offered(
-    browser: Browser, guarded: tuple[Running, httpx2.Client], scopes: list[str], tabs: list[str]
-) -> None:
-    gateway, operator = guarded
-    token = samples.told(operator.post("/api/tokens", json={"name": scopes[0], "scopes": scopes}))["token"]
-    with new_screen(browser, gateway.url) as screen:
+def test_scopes_decide_what_is_offered(browser: Browser, guarded: Guarded, scope: str, tabs: list[str]) -> None:
+    token, _ = guarded.token("default", scope)
+    with new_screen(browser, guarded.url) as screen:
         signed_in(screen, token, "administration")
         offered = screen.page.get_by_role("navigation", name="Parts of the administration").get_by_role("link")
         if tabs:
@@ -108,14 +86,11 @@ def test_scopes_decide_what_is_offered(
             assert screen.page.get_by_role("link", name="Administration").count() == 0
 
 
-def test_whoever_may_only_read_answers_and_changes_nothing(
-    browser: Browser, guarded: tuple[Running, httpx2.Client]
-) -> None:
-    gateway, operator = guarded
-    task = samples.ask(operator, "reader")
-    samples.remember(operator, "user:ada", "name", "Ada")
-    token = samples.told(operator.post("/api/tokens", json={"name": "reader", "scopes": ["read"]}))["token"]
-    with new_screen(browser, gateway.url) as screen:
+def test_whoever_may_only_read_answers_and_changes_nothing(browser: Browser, guarded: Guarded) -> None:
+    task = samples.ask(guarded.operator, "reader")
+    samples.remember(guarded.operator, "user:ada", "name", "Ada")
+    token, _ = guarded.token("default")
+    with new_screen(browser, guarded.url) as screen:
         signed_in(screen, token, "approvals")
         card = screen.page.get_by_role("article", name=task["question"])
         expect(card).to_be_visible()

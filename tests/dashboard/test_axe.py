@@ -1,21 +1,19 @@
 """Every page and what opens over it, light and dark: axe finds nothing serious."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.dashboard import samples
-from tests.dashboard.axe import grave_violations
+from tests.dashboard.axe import COLOURS, grave_violations
 from tests.dashboard.browsing import PHONE, needs_chromium
+from tests.dashboard.guarded import Guarded
 from tests.dashboard.screen import Screen, new_screen
 from tests.dashboard.whole_session import Whole, whole_session
 from tests.dashboard.writing import append, describe, message, ok
-from tests.gateway.process import running
-from tests.support.web import web_client
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
+ON_BOTH_ENGINES = True
 
 PAGES = {
     "overview": "Sessions begun",
@@ -49,9 +47,10 @@ PANELS = {
 class Filled:
     """A gateway that asks for tokens, with something on every page."""
 
-    def __init__(self, url: str, client: httpx2.Client, token: str) -> None:
-        self.url = url
-        self.token = token
+    def __init__(self, guarded: Guarded) -> None:
+        client = guarded.operator
+        self.url = guarded.url
+        self.token = guarded.operator_token
         self.whole: Whole = whole_session(client, "axe")
         for status in ("active", "completed", "failed", "interrupted", "archived", "cancelled"):
             describe(client, f"is-{status}", userId="ada", tags=["one", "two", "three", "four"])
@@ -70,16 +69,8 @@ class Filled:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
-    data: Path = tmp_path_factory.mktemp("axe")
-    with running(data) as gateway, web_client(base_url=gateway.url) as first:
-        token = str(ok(first.post("/api/tokens", json={"name": "boss", "scopes": ["operator"]}))["token"])
-        gateway.stop()
-    with (
-        running(data) as gateway,
-        web_client(base_url=gateway.url, headers={"Authorization": f"Bearer {token}"}) as client,
-    ):
-        yield Filled(gateway.url, client, token)
+def filled(guarded: Guarded) -> Filled:
+    return Filled(guarded)
 
 
 class Looker:
@@ -90,9 +81,13 @@ class Looker:
         self.wrong: list[str] = []
 
     def look(self, what: str) -> None:
-        """Look at what is shown now."""
-        expect(self.screen.page.locator("[aria-busy=true]")).to_have_count(0)
-        self.wrong += [f"{what}: {each}" for each in grave_violations(self.screen.page)]
+        """Look at what is shown now: by daylight, and in the dark at its colours, which alone are others then."""
+        page = self.screen.page
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        self.wrong += [f"{what}: {each}" for each in grave_violations(page)]
+        page.emulate_media(color_scheme="dark")
+        self.wrong += [f"{what}, dark: {each}" for each in grave_violations(page, COLOURS)]
+        page.emulate_media(color_scheme="light")
 
     def at(self, place: str, words: str) -> None:
         """Go there, wait for these words, look."""
@@ -109,9 +104,8 @@ class Looker:
         expect(self.screen.page.get_by_role("dialog")).to_have_count(0)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_serious_is_wrong(browser: Browser, filled: Filled, dark: bool) -> None:
-    with new_screen(browser, filled.url, dark=dark) as screen:
+def test_nothing_serious_is_wrong(browser: Browser, filled: Filled) -> None:
+    with new_screen(browser, filled.url) as screen:
         looker = Looker(screen)
         screen.open("sessions")
         screen.page.get_by_label("Token", exact=True).fill("hf_wrong")
@@ -179,9 +173,8 @@ def look_at_one_session(looker: Looker, session: str) -> None:
     looker.over("raw JSON", lambda: screen.page.locator("article").last.get_by_label("Raw JSON").click())
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_serious_is_wrong_on_a_phone(browser: Browser, filled: Filled, dark: bool) -> None:
-    with new_screen(browser, filled.url, dark=dark, width=PHONE) as screen:
+def test_nothing_serious_is_wrong_on_a_phone(browser: Browser, filled: Filled) -> None:
+    with new_screen(browser, filled.url, width=PHONE) as screen:
         looker = Looker(screen)
         screen.open("sessions")
         screen.page.get_by_label("Token", exact=True).fill(filled.token)

@@ -1,55 +1,17 @@
-"""Whose page it is: each tab shows its tenant's sessions and offers what its token may do, also after that changes."""
+"""Whose page it is: a token is asked for and kept for its tab, which shows its tenant's sessions and offers what the
+token may do, also after that changes."""
 
-import itertools
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.dashboard.browsing import Tab, needs_chromium, tab_of
+from tests.dashboard.guarded import Guarded
 from tests.dashboard.writing import append, describe, message, ok
-from tests.gateway.process import running
-from tests.support.web import web_client
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
-
-
-class Guarded:
-    """A gateway that asks for tokens."""
-
-    def __init__(self, url: str, operator: httpx2.Client) -> None:
-        self.url = url
-        self._operator = operator
-        self._names = itertools.count()
-
-    def token(self, tenant: str, *scopes: str) -> tuple[str, Callable[[], None]]:
-        """A token that may read and do this, and how to revoke it."""
-        wanted = {"name": f"t-{next(self._names)}", "scopes": ["read", *scopes], "tenant": tenant}
-        made: dict[str, Any] = ok(self._operator.post("/api/tokens", json=wanted))
-        return str(made["token"]), lambda: ok(self._operator.delete(f"/api/tokens/{made['described']['tokenId']}"))
-
-    @contextmanager
-    def client(self, tenant: str) -> Iterator[httpx2.Client]:
-        """A program of that tenant."""
-        token, _ = self.token(tenant, "write", "admin")
-        with web_client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}) as opened:
-            yield opened
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    data = tmp_path_factory.mktemp("guarded")
-    with running(data) as gateway, web_client(base_url=gateway.url) as first:
-        token = str(ok(first.post("/api/tokens", json={"name": "boss", "scopes": ["operator"]}))["token"])
-        gateway.stop()
-    with (
-        running(data) as gateway,
-        web_client(base_url=gateway.url, headers={"Authorization": f"Bearer {token}"}) as operator,
-    ):
-        yield Guarded(gateway.url, operator)
+ON_BOTH_ENGINES = True
 
 
 def give(tab: Tab, token: str) -> None:
@@ -64,6 +26,39 @@ def talk(client: httpx2.Client, key: str, text: str) -> str:
     """One turn of the agent; the session that it is in."""
     ok(client.post(f"/api/chat/{key}", json={"text": text}))
     return str(ok(client.get(f"/api/keys/{key}"))["sessionId"])
+
+
+def test_a_reader_sees_its_tenant_and_nothing_to_change(browser: Browser, guarded: Guarded) -> None:
+    with guarded.client("readers") as mine, guarded.client("others") as other:
+        describe(mine, "mine")
+        describe(other, "theirs")
+    token, _ = guarded.token("readers")
+    with tab_of(browser, guarded.url) as tab:
+        tab.go("sessions")
+        dialog = tab.page.get_by_role("dialog")
+        expect(dialog).to_contain_text("asks for a token")
+        dialog.get_by_label("Token").fill("hf_wrong")
+        tab.page.keyboard.press("Enter")
+        expect(dialog.get_by_role("alert")).to_be_visible()
+        dialog.get_by_label("Token").fill(token)
+        tab.page.keyboard.press("Enter")
+        expect(tab.page.locator('[data-session="mine"]')).to_be_visible()
+        expect(tab.page.locator('[data-session="theirs"]')).to_have_count(0)
+        expect(tab.page.get_by_text("tenant readers")).to_be_visible()
+        expect(tab.page.get_by_text("Live", exact=True)).to_be_visible()
+        expect(tab.page.get_by_role("link", name="Administration")).to_have_count(0)
+        tab.page.keyboard.press("j")
+        tab.page.keyboard.press("x")
+        expect(tab.page.get_by_text("1 chosen")).to_be_visible()
+        expect(tab.page.get_by_role("button", name="Delete")).to_have_count(0)
+        tab.page.reload()
+        expect(tab.page.locator('[data-session="mine"]')).to_be_visible()
+        assert tab.ask("localStorage.getItem('holdfast.token')") is None
+        assert not any(token in each for each in tab.requested)
+        tab.check_calm()
+    with tab_of(browser, guarded.url) as another:
+        another.go("sessions")
+        expect(another.page.get_by_role("dialog")).to_contain_text("asks for a token")
 
 
 def test_a_reader_and_a_writer_beside_each_other(browser: Browser, guarded: Guarded) -> None:
