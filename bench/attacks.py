@@ -28,6 +28,7 @@ BESIDE = {
     "followers-sse": "the same as server-sent events",
     "answers": "100 answers and exports of 15 MB that nobody reads",
     "bodies": "bodies of 15 MB, each of 750,000 members",
+    "batches": "batches of 1 MB, each of 256,000 values",
     "lists": "lists of 40 sessions with metadata as large as is taken",
 }
 

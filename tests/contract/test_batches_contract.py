@@ -34,6 +34,14 @@ async def test_the_id_of_a_twin_is_that_of_the_event_in_the_log(store: Store) ->
     assert (again.seqs, again.event_ids) == (told.seqs, told.event_ids)
 
 
+@pytest.mark.parametrize("twin", [note(key="k"), note("x")], ids=["by its key", "by its id"])
+async def test_what_is_in_a_batch_twice_is_written_once(store: Store, twin: NewEvent) -> None:
+    batch = [note(n=7), twin, note(n=7), twin]
+    told = await store.append("s", batch)
+    assert (told.seqs, len(await store.read("s"))) == ((1, 2, 3, 2), 3)
+    await assert_told_truly(store, batch, told)
+
+
 async def test_a_parent_that_is_only_a_twins_id_is_not_in_the_session(store: Store) -> None:
     with pytest.raises(InvalidInput, match="parent"):
         await store.append("s", [note("x", "k"), note("y", "k"), note(parent="y", n=2)])

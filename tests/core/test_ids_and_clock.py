@@ -1,6 +1,7 @@
 """Ids sort by time and never repeat; times survive their text form."""
 
 import pickle
+import random
 import threading
 from itertools import pairwise
 
@@ -12,7 +13,15 @@ from tests.support.clocks import SetClock
 from holdfast.core import TimeOrderedIds
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput, StaleWriter
-from holdfast.core.ids import SESSION_ID, check_session_id, later_id, session_id_for
+from holdfast.core.ids import (
+    SESSION_ID,
+    TIME_ORDERED,
+    check_session_id,
+    draw_ids,
+    later_id,
+    pairs,
+    session_id_for,
+)
 
 
 def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
@@ -25,6 +34,28 @@ def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
     made += [ids() for _ in range(1_000)]
     assert all(one < other for one, other in pairwise(made))
     assert {len(one) for one in made} == {26}
+
+
+@given(
+    st.integers(0, (1 << 48) - 2),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(-2, 2)), max_size=8),
+    st.sampled_from([0, 1, (1 << 30) - 1, (1 << 80) - (1 << 24), (1 << 80) - 1]) | st.integers(0, (1 << 80) - 1),
+    st.randoms(),
+)
+def test_ids_that_are_drawn_together_are_like_those_drawn_one_by_one(
+    time: int, draws: list[tuple[int, int]], low: int, chance: random.Random
+) -> None:
+    """Each sorts behind the one before, also where their lower bits come to an end and the time goes on by itself."""
+    clock = SetClock(time)
+    ids = TimeOrderedIds(clock, random_bits=lambda bits: low if bits == 80 else chance.getrandbits(bits))
+    made: list[str] = []
+    for count, passed in draws:
+        made += draw_ids(ids, count)
+        made.append(ids())
+        clock.time = max(0, clock.time + passed)
+    assert all(one < other for one, other in pairwise(made))
+    assert all(TIME_ORDERED.match(one) for one in made)
+    assert not made or made[0] == pairs(time << 80 | low, 13)
 
 
 @given(st.integers(0, (1 << 48) - 2), st.integers(0, (1 << 80) - 1), st.integers(0, (1 << 64) - 1))

@@ -31,6 +31,9 @@ SESSIONS = 40
 FOLLOWERS = 100
 MEMBERS = 750_000
 MEMBERS_OF_A_STATE = 52_000
+VALUES = 16_000
+LINES = 16
+"""Of a batch that is looked at here, and not by another process: as many values as go into it."""
 SIZES = (15 * MB, 4 * MB, 1_000_000, 60_000, 10_000)
 """Of a document, the largest first."""
 PATIENCE = 60.0
@@ -215,6 +218,12 @@ def send_members(target: Target) -> None:
     target.call("POST", "/api/actions/members", {"type": "large", "details": {f"k{n}": n for n in range(MEMBERS)}})
 
 
+def send_batch(target: Target) -> None:
+    """A batch of a megabyte, whose lines are many values each."""
+    line = json.dumps({"type": "large", "details": [1.5] * VALUES}, separators=(",", ":"))
+    target.send("POST", "/api/actions/batches/batch", "\n".join([line] * LINES).encode())
+
+
 def _largest(most: int, attempt: Callable[[int], int]) -> int | None:
     """Try the sizes, none above the most, until one is taken; that one."""
     return next((size for size in SIZES if size <= most and attempt(size) in {200, 201}), None)
@@ -234,6 +243,7 @@ ATTACKS: dict[str, Attack] = {
     "followers-sse": Attack(first_event, follow("/api/feed?session=followed")),
     "answers": Attack(large_events, ask),
     "bodies": Attack(lambda _: None, _together(2, send_members)),
+    "batches": Attack(lambda _: None, _together(4, send_batch)),
     "lists": Attack(large_metadata, _together(4, list_sessions)),
 }
 

@@ -19,6 +19,8 @@ MAX_DIGITS = 4300
 LONG = 64 * 1024
 MAX_COUNT = 500_000
 """Arrays and objects of one body."""
+MAX_OPENINGS = 4_096
+"""Brackets of lines that are looked at together: to tell the depth of more of them takes long."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.S)
 """A string, or what begins one and never ends: trying again at each of its quotes would take for ever."""
@@ -26,11 +28,14 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """The only way for a surrogate into a text that was UTF-8."""
 _TOO_DEEP = b"[" * (MAX_DEPTH + 1)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NOT_OPENINGS = bytes(set(range(256)) - set(b"[{\n"))
 _ALIKE = bytes.maketrans(b"{}", b"[]")
 
 _decode = msgspec.json.Decoder().decode
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
+_decode_lines = msgspec.json.Decoder().decode_lines
+_encode_lines = msgspec.json.Encoder().encode_lines
 
 
 class CheckedJson(bytes):
@@ -63,9 +68,29 @@ def parse(raw: bytes) -> Any:
     return _parse_slowly(raw)
 
 
+def are_plain(lines: bytes) -> bool:
+    """Whether these lines are each a text that `parse` takes, as far as one look at all of them tells: none is too
+    deep, and each is what we would write ourselves, but for white space."""
+    try:
+        openings = lines.translate(None, _NOT_OPENINGS)
+        if max(map(len, openings.split(b"\n"))) > MAX_DEPTH:
+            if len(openings) > MAX_OPENINGS:
+                return False
+            for line in lines.split(b"\n"):
+                if _may_be_deep(line):
+                    _check_depth(line)
+        written = _encode_lines(_decode_lines(lines))
+        if written == lines or written[:-1] == lines:
+            return True
+        texts = lines.removesuffix(b"\n").split(b"\n")
+        return written[:-1] == b"\n".join([msgspec.json.format(text, indent=-1) for text in texts])
+    except (InvalidJson, msgspec.DecodeError, OverflowError, UnicodeDecodeError, ValueError, RecursionError):
+        return False
+
+
 def check_count(raw: bytes) -> None:
     """TooLarge if the bytes have so many arrays and objects that parsing them takes many times their room."""
-    count = raw.count(b"[") + raw.count(b"{") if _may_be_deep(raw) else 0
+    count = raw.count(b"[") + raw.count(b"{") if len(raw) > MAX_COUNT and _may_be_deep(raw) else 0
     if count > MAX_COUNT:
         raise TooLarge(
             f"the body has {count} arrays and objects",

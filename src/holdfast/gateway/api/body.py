@@ -2,7 +2,8 @@
 
 Nothing of a body is dropped: a member that its type does not have is refused, except that an action or a response
 without `details` keeps such members as its details. A large body is checked by another process and then read on a
-thread of its own, where tenants take turns, so that nobody else waits for it.
+thread of its own, where tenants take turns, so that nobody else waits for it. The texts of a batch are looked at many
+together: if all are as we would write them, nothing more is checked, there or here.
 """
 
 from collections.abc import Callable, Container
@@ -25,6 +26,8 @@ from holdfast.store import MAX_EVENTS
 
 MAX_LINES = 2 * MAX_EVENTS
 """Of a batch: blank ones are allowed, but not any number."""
+MAX_PLAIN = 1024 * 1024
+"""Bytes of a batch that is looked at here, in case it is plain, before another process checks it."""
 NO_PARAMS = QueryParams()
 
 Result = TypeVar("Result")
@@ -40,6 +43,7 @@ class _Typed(msgspec.Struct, gc=False):
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
+_action_lines = msgspec.json.Decoder(NewAction).decode_lines
 _typed = msgspec.json.Decoder(list[_Typed]).decode
 DECODERS: dict[Any, Callable[[bytes], Any]] = {
     shape: msgspec.json.Decoder(shape).decode for shape in (NewAction, NewResponse)
@@ -61,7 +65,9 @@ async def read_body(request: Request, parse: Callable[[bytes], Result], use: Bod
         return parse(raw)
     owner = store_of(request).tenant
     if use is BodyUse.BATCH:
-        await LARGE_JSON.make(lambda: _check_number(raw), owner)
+        made = await LARGE_JSON.make(lambda: _parsed_if_plain(raw, parse), owner)
+        if made is not None:
+            return made
     number = await LARGE_JSON.check(raw, owner, batch=use is BodyUse.BATCH)
     if use is BodyUse.VALUES:
         large_json.check_values(number)
@@ -94,9 +100,12 @@ def parse_response(raw: bytes) -> NewResponse:
 def parse_actions(raw: bytes) -> list[NewAction]:
     """The body of a batch: a JSON array, or one action per line; TooLarge if there are more than one append takes."""
     _check_number(raw)
+    checked = isinstance(raw, strict_json.CheckedJson)
+    together = _actions_together(raw) if checked or json_batch.is_plain(raw) else None
+    if together is not None:
+        return together
     texts = json_batch.texts(raw)
     _check_few(len(texts))
-    checked = isinstance(raw, strict_json.CheckedJson)
     return [_at(place, strict_json.CheckedJson(text) if checked else text) for place, text in texts]
 
 
@@ -135,6 +144,29 @@ def query_parser(shape: type[Shape]) -> Callable[[HTTPConnection], Shape]:
             raise InvalidInput(f"the query does not fit: {error}") from None
 
     return parse
+
+
+def _parsed_if_plain(raw: bytes, parse: Callable[[bytes], Result]) -> Result | None:
+    """What `parse` makes of a batch that need not be checked by another process; None if it must be."""
+    _check_number(raw)
+    if len(raw) > MAX_PLAIN or not json_batch.is_plain(raw):
+        return None
+    return parse(strict_json.CheckedJson(raw))
+
+
+def _actions_together(raw: bytes) -> list[NewAction] | None:
+    """The actions of a batch whose texts were checked, many read at once; None if they must be read one by one."""
+    found: list[NewAction] = []
+    try:
+        for chunk in json_batch.chunks(raw):
+            found += _action_lines(chunk)
+            _check_few(len(found))
+    except msgspec.DecodeError:
+        return None
+    for action in found:
+        if action.details is msgspec.UNSET:
+            action.details = msgspec.Raw(b"{}")
+    return found
 
 
 def _entry(raw: bytes, shape: type[Entry], otherwise: str, *, hint: str) -> Entry:

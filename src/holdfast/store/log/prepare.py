@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from holdfast.core import Clock, IdSource, NewEvent, strict_json, types
 from holdfast.core.errors import InvalidInput, TooLarge
 from holdfast.core.event_bodies import EventBody
-from holdfast.core.ids import check_name
+from holdfast.core.ids import check_name, draw_ids
 
 MAX_EVENTS = 10_000
 LAST_MS = 253_402_300_799_999  # the end of the year 9999: what ISO 8601 can say
@@ -32,9 +32,12 @@ class PreparedEvent(NamedTuple):
 
 def prepare(event: NewEvent, clock: Clock, ids: IdSource, *, reserved: bool = False) -> PreparedEvent:
     """Check an event and draw what it lacks; InvalidInput, InvalidJson or TooLarge."""
-    payload = check(event, reserved=reserved)
+    return _completed(event, check(event, reserved=reserved), event.event_id or ids(), clock)
+
+
+def _completed(event: NewEvent, payload: bytes, event_id: str, clock: Clock) -> PreparedEvent:
     return PreparedEvent(
-        event.event_id or ids(),
+        event_id,
         event.type,
         payload,
         clock.now() if event.created_at is None else event.created_at,
@@ -91,12 +94,17 @@ def check_most(value: Any, limit: int, what: str, hint: str = FOR_EVENTS) -> Non
 
 def prepare_all(events: Iterable[NewEvent], clock: Clock, ids: IdSource) -> tuple[PreparedEvent, ...]:
     """Check a batch; InvalidInput if it is empty, TooLarge if it is too long for one write."""
-    prepared = tuple(prepare(event, clock, ids) for event in events)
-    if not prepared:
+    given = list(events)
+    payloads = [check(event) for event in given]
+    if not given:
         raise InvalidInput("there is nothing to append")
-    if len(prepared) > MAX_EVENTS:
-        raise TooLarge(f"{len(prepared)} events in one append", limit=MAX_EVENTS)
-    return prepared
+    if len(given) > MAX_EVENTS:
+        raise TooLarge(f"{len(given)} events in one append", limit=MAX_EVENTS)
+    drawn = iter(draw_ids(ids, sum(not event.event_id for event in given)))
+    return tuple(
+        _completed(event, payload, event.event_id or next(drawn), clock)
+        for event, payload in zip(given, payloads, strict=True)
+    )
 
 
 def _checked_time(created_at: int) -> int:

@@ -142,6 +142,8 @@ def without_twins(
     has none. IdempotencyConflict if a retry could not find all of them where they were: two bodies or two keys under
     one name, or an id of an event that is in the log by another.
     """
+    if not known and not any(event.named or event.idempotency_key is not None for event in events):
+        return list(events), {}  # ids that were drawn are never the same
     unique: list[PreparedEvent] = []
     places: dict[tuple[str, str], int] = {}
     twins: dict[int, int] = {}
