@@ -77,6 +77,12 @@ def test_one_observation_of_two_calls_is_two_results() -> None:
     assert left.arguments["path"] == "y"
 
 
+def test_the_ids_of_one_answer_sort_in_the_order_of_its_calls() -> None:
+    lines = ", ".join(f"append the line {number} to the file x" for number in range(20))
+    calls = answer([user(f"New task:\n{lines}.")], [APPEND]).response.tool_calls
+    assert [call.arguments["text"] for call in sorted(calls, key=lambda call: call.id)] == [*map(str, range(20))]
+
+
 def test_a_result_is_known_by_its_call() -> None:
     recall = Tool("recall_memory", "", {"properties": {"query": {}}})
     asked = user("New task:\nUse the memory tool to recall my favorite color, then tell me what it is.")
