@@ -1,4 +1,4 @@
-"""Google ADK over A2A, with its own persistence: sessions in a database, and in it the user's state, which outlives them.
+"""Google ADK over A2A, with its own persistence: sessions in a database, and the state of a user, which outlives them.
 
 A session of ADK's is a conversation of A2A, an invocation is a turn. Holdfast has the tasks, the order of turns and the
 messages that come again; what was said is in ADK's events, and what it was asked to remember in its `user:` state.
@@ -26,7 +26,7 @@ from google.genai.types import Blob, Content, Part
 from holdfast.a2a import Attachment, Turn, data_folder, serve_from_environment
 
 FOLDER = data_folder("google-adk")
-SESSIONS = f"sqlite+aiosqlite:///{FOLDER / 'sessions.db'}"
+SESSIONS = FOLDER / "sessions.db"
 WORKSPACE = Path(os.environ.get("WORKSPACE") or FOLDER.parent / "workspace").resolve()
 PATIENCE = 60.0
 """Seconds for which a turn waits for others to write: SQLite has one writer at a time."""
@@ -81,7 +81,7 @@ agent = LlmAgent(
     on_tool_error_callback=tell,
 )
 app = App(name="holdfast", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=True))
-sessions = DatabaseSessionService(SESSIONS, connect_args={"timeout": PATIENCE})
+sessions = DatabaseSessionService(f"sqlite+aiosqlite:///{SESSIONS}", connect_args={"timeout": PATIENCE})
 runner = Runner(app=app, session_service=sessions, auto_create_session=True)
 
 
@@ -109,12 +109,11 @@ def said(event: Event) -> str:
     return "".join(part.text for part in parts or () if part.text and not part.thought)
 
 
-async def answer_in(turn: Turn, invocation: str) -> str | None:
-    """The whole answer that an invocation came to, if it did before its process died."""
+async def past(turn: Turn, invocation: str) -> list[Event]:
+    """What the agent has said and done in an invocation before its process died, oldest first."""
     session = await sessions.get_session(app_name=app.name, user_id=USER, session_id=turn.context_id)
-    events = [event for event in session.events if event.invocation_id == invocation] if session else []
-    words = [said(event) for event in events if event.author != USER and event.is_final_response()]
-    return "".join(words) or None
+    events = session.events if session else []
+    return [event for event in events if event.invocation_id == invocation and event.author != USER]
 
 
 async def handle(turn: Turn) -> AsyncIterator[str]:
@@ -122,8 +121,11 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
     # ADK takes an invocation up again that is named to it, and does not hear its message twice. An id that comes again
     # with other words is another message.
     invocation = f"{turn.message_seq}-{turn.message_id}"
-    if turn.interrupted and (answered := await answer_in(turn, invocation)):
-        yield answered
+    before = await past(turn, invocation) if turn.interrupted else []
+    for event in before:
+        if words := said(event):
+            yield words
+    if before and before[-1].is_final_response():
         return
     run = runner.run_async(
         user_id=USER,
@@ -139,11 +141,15 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
 
 
 async def make_tables() -> None:
-    """Have ADK make its tables before turns come at once."""
-    async with DatabaseSessionService(SESSIONS) as first:
+    """Have ADK make its tables before turns come at once; in a file of their own, because it takes no half of them."""
+    new = SESSIONS.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    async with DatabaseSessionService(f"sqlite+aiosqlite:///{new}") as first:
         await first.prepare_tables()
+    new.replace(SESSIONS)
 
 
 if __name__ == "__main__":
-    asyncio.run(make_tables())
+    if not SESSIONS.exists():
+        asyncio.run(make_tables())
     serve_from_environment(handle, name="google-adk", version=version("google-adk"), resume=True)
