@@ -1,8 +1,8 @@
-"""How long writes to a gateway wait while `holdfast doctor` examines its store again and again, and without that.
+"""How long writes to a gateway wait while `holdfast doctor` examines its store every two seconds, and without that.
 
 On a machine with few cores every process takes time from the others, whatever it does. So there is a third side: a
 process that is started as often, takes as much processor time, and never looks at the store. What doctor costs beyond
-that is what its reading costs.
+that is what its reading costs. The fourth side is doctor without a pause, begun again as soon as it has ended.
 """
 
 import http.client
@@ -12,7 +12,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,21 +25,24 @@ AT_MOST = 1.5
 SESSIONS = 50
 EVENTS = 200
 PAUSE_SECONDS = 0.002
-SHORTEST_SECONDS = 4.0
+EVERY_SECONDS = 2
+"""Thirty times as often as a monitor that looks each minute."""
+SHORTEST_SECONDS = 6.0
 """Enough writes that one of a hundred means something, and several examinations."""
 SPIN = "import sys, time\nend = float(sys.argv[1])\nwhile time.process_time() < end:\n    sum(range(1_000))"
 
 
 class Round(NamedTuple):
-    """The p99 of one round, in milliseconds: beside doctor, beside the other process, and alone."""
+    """The p99 of one round, in milliseconds: beside doctor, the other process, doctor without a pause, and alone."""
 
     doctor: float
     other: float
+    unpaused: float
     alone: float
 
 
 def measure(effort: Effort) -> list[Line]:
-    """The three sides in turns, on one gateway, whose store has some sessions."""
+    """The four sides in turns, on one gateway, whose store has some sessions."""
     seconds = max(effort.seconds, SHORTEST_SECONDS)
     with tempfile.TemporaryDirectory(dir=effort.folder) as place:
         data = Path(place) / "data"
@@ -52,13 +54,15 @@ def measure(effort: Effort) -> list[Line]:
             rounds: list[Round] = []
             runs = writes = 0
             for _ in range(effort.repeats):
-                with Repeated(doctor) as examinations:
+                with Repeated(doctor, EVERY_SECONDS, Path(place)) as examinations:
                     first = waits(server.port, seconds)
-                with Repeated(other):
+                with Repeated(other, EVERY_SECONDS, Path(place)):
                     second = waits(server.port, seconds)
-                third = waits(server.port, seconds)
-                runs, writes = runs + examinations.count, writes + len(third)
-                rounds.append(Round(p99(first), p99(second), p99(third)))
+                with Repeated(doctor, 0, Path(place)):
+                    third = waits(server.port, seconds)
+                last = waits(server.port, seconds)
+                runs, writes = runs + examinations.count, writes + len(last)
+                rounds.append(Round(p99(first), p99(second), p99(third), p99(last)))
     return [
         Line(
             "beside-doctor",
@@ -69,6 +73,7 @@ def measure(effort: Effort) -> list[Line]:
             beside={
                 "beside a process that only computes ×": ratio([(each.other, each.alone) for each in rounds]),
                 "doctor / that process ×": ratio([(each.doctor, each.other) for each in rounds]),
+                "without a pause ×": ratio([(each.unpaused, each.alone) for each in rounds]),
                 "p99 beside ms": median(each.doctor for each in rounds),
                 "p99 without ms": median(each.alone for each in rounds),
                 "writes a round": writes / len(rounds),
@@ -81,26 +86,29 @@ def measure(effort: Effort) -> list[Line]:
 
 
 class Repeated:
-    """A command, run again and again in processes of its own, from entering to leaving."""
+    """A command, begun again every so many seconds in a process of its own, from entering to leaving.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    A shell starts them: each start stops all threads of its parent for a moment, and this process measures.
+    """
+
+    def __init__(self, command: Sequence[str], every_seconds: int, folder: Path) -> None:
         self.count = 0
-        self._command = command
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._going_on = folder / "going-on"
+        loop = f'while [ -e "$0" ]; do sleep {every_seconds} & "$@" >&2 || exit 1; echo; wait; done'
+        self._command = ["sh", "-c", loop, str(self._going_on), *command]
 
     def __enter__(self) -> "Repeated":
-        self._thread.start()
+        self._going_on.touch()
+        self._shell = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=plain_environment(), text=True
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.is_set():
-            subprocess.run(self._command, stdout=subprocess.DEVNULL, env=plain_environment(), check=True)
-            self.count += 1
+        self._going_on.unlink()
+        lines, _errors = self._shell.communicate()
+        assert self._shell.returncode == 0, f"{self._command} failed"
+        self.count = lines.count("\n")
 
 
 def processor_seconds(command: Sequence[str]) -> float:

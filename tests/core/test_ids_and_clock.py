@@ -2,6 +2,8 @@
 
 import pickle
 import random
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -14,14 +16,29 @@ from holdfast.core import TimeOrderedIds
 from holdfast.core.clock import from_iso, to_iso
 from holdfast.core.errors import InvalidInput, StaleWriter
 from holdfast.core.ids import (
+    DRAWN_BYTES,
     SESSION_ID,
     TIME_ORDERED,
+    DrawnBits,
     check_session_id,
     draw_ids,
     later_id,
     pairs,
     session_id_for,
 )
+
+FORKING = """
+import os
+from holdfast.core.ids import DrawnBits
+
+bits = DrawnBits()
+print(bits(128), flush=True)
+if (child := os.fork()) == 0:
+    print(bits(128), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(bits(128))
+"""
 
 
 def test_ids_rise_within_a_millisecond_and_when_the_clock_goes_back() -> None:
@@ -78,6 +95,29 @@ def test_threads_never_draw_the_same_id() -> None:
     for thread in threads:
         thread.join()
     assert len(set(drawn)) == 2_000
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=400))
+def test_bits_come_from_bytes_that_are_taken_once(counts: list[int]) -> None:
+    drawn: list[bytes] = []
+
+    def draw(size: int) -> bytes:
+        drawn.append(random.Random(len(drawn)).randbytes(size))
+        return drawn[-1]
+
+    bits = DrawnBits(draw)
+    block = place = 0
+    for count in counts:
+        number, size = bits(count), (count + 7) // 8
+        if place + size > DRAWN_BYTES:
+            block, place = block + 1, 0
+        assert number == int.from_bytes(drawn[block][place : place + size]) >> -count % 8
+        place += size
+
+
+def test_a_forked_process_draws_numbers_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, check=True)
+    assert len(set(done.stdout.split())) == 3
 
 
 @given(st.integers(0, 4_102_444_800_000))

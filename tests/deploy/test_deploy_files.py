@@ -33,15 +33,23 @@ def test_every_setting_in_deploy_is_one_of_serves() -> None:
     assert "--token-file" in {flag for option in serve.params for flag in option.opts}
 
 
-def test_the_image_is_made_from_files_that_are_there_and_let_in() -> None:
+def copied(dockerfile: Path) -> set[str]:
+    """What an image takes from the checkout."""
+    lines = re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile.read_text(), re.MULTILINE)
+    return {name for line in lines for name in line.split()}
+
+
+def test_images_are_made_from_files_that_are_there_and_let_in() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    files = ((ROOT / folder / "Dockerfile").read_text() for folder in ("deploy", "apps"))
-    copied = [line for text in files for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)]
-    below_apps = {name for line in copied for name in line.split() if name.startswith("apps/")}
-    assert below_apps and ".venv" not in " ".join(below_apps)
-    names = {name for line in copied for name in line.split()} - below_apps
-    assert names == let_in
-    assert all((ROOT / name).exists() for name in names)
+    dockerfiles = [path for folder in ("deploy", "apps", "templates") for path in (ROOT / folder).rglob("Dockerfile")]
+    used: set[str] = set()
+    for dockerfile in dockerfiles:
+        for name in copied(dockerfile):
+            place = {name, *map(str, Path(name).parents)} & let_in
+            assert place and ".venv" not in name, f"{dockerfile} copies {name}"
+            assert "$" in name or (ROOT / name).exists(), f"{dockerfile} copies {name}"
+            used |= place
+    assert used == let_in
 
 
 def test_the_image_installs_pinned_and_hashed_requirements_and_runs_as_nobody_special() -> None:

@@ -5,6 +5,7 @@ Two ids of one source never compare in the wrong order, also within one millisec
 """
 
 import hashlib
+import os
 import re
 import secrets
 import threading
@@ -22,6 +23,8 @@ LOW_BITS = 80
 """Of an id, below its time."""
 STEP_BITS = 24
 """The next id of the same time is later by a random number of so many bits."""
+DRAWN_BYTES = 4_096
+"""Random bytes that the system is asked for at once."""
 HEAD_PAIRS, TAIL_PAIRS = 10, 3
 TAIL_BITS = 10 * TAIL_PAIRS
 
@@ -41,12 +44,34 @@ class IdSource(Protocol):
         ...
 
 
+class DrawnBits:
+    """Random numbers from bytes that the system is asked for rarely, because asking takes longer than making an id.
+
+    A forked process asks anew, so it never has the numbers of its parent.
+    """
+
+    def __init__(self, draw: Callable[[int], bytes] = os.urandom) -> None:
+        self._draw = draw
+        self._bytes = b""
+        self._taken = 0
+        self._process = -1
+
+    def __call__(self, count: int) -> int:
+        """A random number of so many bits."""
+        size = (count + 7) // 8
+        start, process = self._taken, os.getpid()
+        if start + size > len(self._bytes) or process != self._process:
+            self._bytes, self._process, start = self._draw(max(size, DRAWN_BYTES)), process, 0
+        self._taken = start + size
+        return int.from_bytes(self._bytes[start : start + size]) >> 8 * size - count
+
+
 class TimeOrderedIds:
     """The ordinary id source; for any thread, and for a signal handler that has interrupted it."""
 
-    def __init__(self, clock: Clock | None = None, random_bits: Callable[[int], int] = secrets.randbits) -> None:
+    def __init__(self, clock: Clock | None = None, random_bits: Callable[[int], int] | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._random_bits = random_bits
+        self._random_bits = random_bits or DrawnBits()
         self._lock = threading.RLock()
         self._last = (-1, 0, "")
         """The time of the last id, the bits below it, and its text without the last of them, which the next one often

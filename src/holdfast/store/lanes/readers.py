@@ -17,6 +17,8 @@ from holdfast.store.engine import Engine, Reader, Tx
 from holdfast.store.lanes.shares import QueuedRead, ReadLength, Shares, current_caller
 from holdfast.store.tuning import DEFAULT_TUNING, StoreTuning
 
+AGAIN_SECONDS, AGAIN_AT_MOST_SECONDS = 0.05, 1.0
+"""After which a read that goes on is interrupted once more: at first, and after some times."""
 THREADS = (ReadLength.LOOK, ReadLength.PAGE, ReadLength.LONG, ReadLength.LONG, ReadLength.LONG)
 """The longest reads that each thread does."""
 
@@ -30,7 +32,7 @@ class Worker:
         self.woken: SimpleQueue[None] = SimpleQueue()
         self.has_read = False
         self._read: QueuedRead | None = None
-        self._changing = threading.Lock()
+        self._changing = threading.Condition()
 
     def snapshot(self, read: QueuedRead) -> Any:
         """The read's result; from here on it can be ended, and from the end on it cannot."""
@@ -41,12 +43,19 @@ class Worker:
         finally:
             with self._changing:
                 self._read = None
+                self._changing.notify_all()
 
     def end(self, read: QueuedRead) -> None:
-        """End the read if it is the one that runs, and never the next one. May block for a moment."""
+        """End the read if it is the one that runs, and never the next one. Blocks until it has ended.
+
+        An interrupt that comes when no statement has quite begun is lost, so it is repeated.
+        """
+        pause = AGAIN_SECONDS
         with self._changing:
-            if self._read is read:
+            while self._read is read:
                 self.reader.interrupt()
+                self._changing.wait(pause)
+                pause = min(pause * 2, AGAIN_AT_MOST_SECONDS)
 
 
 class Readers:

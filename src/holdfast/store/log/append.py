@@ -122,8 +122,7 @@ def _shown(event: Event) -> Any:
 
 def _check_parents(tx: Tx, head: Head, events: Sequence[PreparedEvent]) -> None:
     parents = {event.parent_id for event in events if event.parent_id is not None}
-    parents -= {event.event_id for event in events}
-    if not parents:
+    if not parents or not (parents := parents - {event.event_id for event in events}):
         return
     known = {found.event_id for found in look_up(tx, head, "event_id", sorted(parents, key=str), SMALL_PAYLOAD)}
     for parent in parents:
@@ -161,6 +160,10 @@ def _write(tx: Tx, tenant: str, session_id: str, head: Head, events: Sequence[Pr
 
 
 def _located(events: Sequence[PreparedEvent], known: dict[int, KnownEvent], fresh: dict[str, int]) -> Appended:
+    if len(events) == 1 and not known:
+        (event,) = events
+        seq = fresh[event.event_id]
+        return Appended(seq, seq, (seq,), (event.event_id,), (event.created_at,), 0)
     places = [
         (known[index].seq, known[index].event_id, known[index].created_at)
         if index in known
