@@ -125,7 +125,7 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
     for event in before:
         if words := said(event):
             yield words
-    if before and before[-1].is_final_response():
+    if any(event.is_final_response() and said(event) for event in before):
         return
     run = runner.run_async(
         user_id=USER,
