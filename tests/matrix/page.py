@@ -114,8 +114,9 @@ def _explored(templates: Sequence[str], runs: Runs) -> list[str]:
         rows.append(f"| {run.template} | {counts} | {faults} | {verdicts} |")
     if not explored:
         return []
-    says = [f"*{name}*: {CLAIMS[name].says}" for name in claims]
-    return ["", "## What exploring tried", "", "; ".join(says) + ".", "", *rows]
+    says = [f"- *{name}*: {CLAIMS[name].says}" for name in claims]
+    few = "*Proven* is what none of these histories violated; the fewer they are, the less it says."
+    return ["", "## What exploring tried", "", *rows, "", few, "", *says]
 
 
 def _disproofs(templates: Sequence[str], runs: Runs, judged: Judgements) -> list[str]:
@@ -170,13 +171,16 @@ def _open(templates: Sequence[str], runs: Runs) -> list[str]:
 
 
 def _left_out(templates: Sequence[str], runs: Runs) -> list[str]:
-    lines = []
+    """Each reason once, with the templates that it is true of."""
+    whose: dict[tuple[Part, tuple[str, ...], str], list[str]] = {}
     for run in _in_order(templates, runs):
         reasons: dict[str, list[str]] = {}
         for name, reason in run.left_out.items():
             reasons.setdefault(reason, []).append(name)
-        told = "; ".join(f"{', '.join(names)}: {cell(reason)}" for reason, names in reasons.items())
-        lines += [f"- {run.template} ({run.part}): {told}"] if told else []
+        for reason, names in reasons.items():
+            whose.setdefault((run.part, tuple(names), reason), []).append(run.template)
+    ordered = sorted(whose.items(), key=lambda found: PARTS.index(found[0][0]))
+    lines = [f"- {', '.join(names)} ({part}; {', '.join(of)}): {cell(reason)}" for (part, names, reason), of in ordered]
     return ["", "## What was left out, and why", "", *lines] if lines else []
 
 
