@@ -81,7 +81,9 @@ def _summary(templates: Sequence[str], runs: Runs) -> list[str]:
     for template in templates:
         proven, explored = runs.get((template, "catalogue")), runs.get((template, "explore"))
         version = next((run.runtime for run in (proven, explored) if run is not None and run.runtime), "–")
-        said = found(ran) if (ran := _ran(explored)) else counted(explored)
+        said = (
+            f"{found(ran)} in {ran.explored['histories']} histories" if (ran := _ran(explored)) else counted(explored)
+        )
         link = f"[{template}](../templates/{template}/README.md)"
         rows.append(f"| {link} | {cell(version)} | {counted(proven, GATE)} | {counted(proven)} | {said} |")
     return rows
