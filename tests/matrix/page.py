@@ -182,7 +182,11 @@ def _left_out(templates: Sequence[str], runs: Runs) -> list[str]:
         for reason, names in reasons.items():
             whose.setdefault((run.part, tuple(names), reason), []).append(run.template)
     ordered = sorted(whose.items(), key=lambda found: PARTS.index(found[0][0]))
-    lines = [f"- {', '.join(names)} ({part}; {', '.join(of)}): {cell(reason)}" for (part, names, reason), of in ordered]
+    ran = {part: sum(_ran(runs.get((template, part))) is not None for template in templates) for part in PARTS}
+    lines = [
+        f"- {', '.join(names)} ({part}; {'all' if len(of) == ran[part] else ', '.join(of)}): {cell(reason)}"
+        for (part, names, reason), of in ordered
+    ]
     return ["", "## What was left out, and why", "", *lines] if lines else []
 
 
