@@ -69,6 +69,8 @@ CONFIG = {
         "toolSearch": False,
     },
     "plugins": {"allow": ["memory-core"]},
+    # What it remembers is found by its words: it would ask api.openai.com for embeddings, whatever model it has.
+    "memory": {"search": {"provider": "none"}},
     "gateway": {
         "mode": "local",
         "bind": "loopback",
@@ -86,8 +88,18 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def set_up_workspace() -> None:
+    """Give a workspace that has no AGENTS.md OpenClaw's own, which tells the model where its memory is."""
+    instructions = WORKSPACE / "AGENTS.md"
+    if not instructions.exists():
+        template = (PACKAGE / "docs" / "reference" / "templates" / "AGENTS.md").read_text()
+        WORKSPACE.mkdir(parents=True, exist_ok=True)
+        instructions.write_text(template.split("---\n", 2)[2].lstrip())
+
+
 def start_gateway() -> str:
     """OpenClaw's gateway, on a loopback port of its own; its address, once it answers."""
+    set_up_workspace()
     (FOLDER / "openclaw.json").write_text(json.dumps(CONFIG))
     for name in ("home", "tmp"):
         (FOLDER / name).mkdir(exist_ok=True)
