@@ -2,8 +2,8 @@
 
 `enclosure.py PORT MODEL_PORT COMMAND…`: connections to PORT on our loopback go to PORT inside, where the command
 listens; those from inside to MODEL_PORT go to MODEL_PORT on our loopback. There is no other way in or out. It ends as
-the command ends; SIGTERM is the command's to answer. `enclosure.py --check` ends with 0 where this can be done: on
-Linux, as root or with user namespaces.
+the command ends, once all that the command has said is out; SIGTERM is the command's to answer. `enclosure.py --check`
+ends with 0 where this can be done: on Linux, as root or with user namespaces.
 
 A socket stays in the namespace in which it was made. So the door in is opened before the namespace is left, and a
 child that stays behind makes the connections that lead out. Nothing but the standard library can be imported.
@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +29,9 @@ UP_AND_RUNNING = 0x41
 PIECE = 64 * 1024
 BACKLOG = 512
 NO_CONNECTION = b"-"
+RETRY_SECONDS = 0.1
+LAST_SECONDS = 1.0
+"""For what the command had said before it ended, to whoever is slow to hear it."""
 
 
 def enclose() -> None:
@@ -59,6 +63,7 @@ def stay_behind(port: int) -> socket.socket:
         theirs.close()
         return ours
     ours.close()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the command may need its model until it has ended
     while theirs.recv(1):
         with socket.socket() as dialled:
             try:
@@ -73,59 +78,96 @@ def outside(behind: socket.socket) -> socket.socket:
     """A connection that leads out; OSError if there is nobody to connect to."""
     behind.send(b"?")
     said, descriptors, _, _ = socket.recv_fds(behind, 1, 1)
-    if said in (NO_CONNECTION, b""):
+    if said in (NO_CONNECTION, b"") or not descriptors:
         raise ConnectionRefusedError
     return socket.socket(fileno=descriptors[0])
 
 
-async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+class Door:
+    """Takes connections at a listener and carries each to the one that `dial` makes for it.
+
+    Plain sockets, since with streams a side that can no longer be written to can no longer be read either.
+    """
+
+    def __init__(self, listener: socket.socket, dial: Callable[[], Awaitable[socket.socket]]) -> None:
+        self._listener = listener
+        self._dial = dial
+        self._carried: set[asyncio.Task[None]] = set()
+        self._answers: set[asyncio.Task[None]] = set()
+
+    async def keep(self) -> None:
+        """Let through whoever comes."""
+        loop = asyncio.get_running_loop()
+        self._listener.setblocking(False)
+        while True:
+            try:
+                taken, _ = await loop.sock_accept(self._listener)
+            except OSError:  # too many open files: some will be closed
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            _keep(self._carried, self._carry(taken))
+
+    async def shut(self) -> None:
+        """Take nobody any more, and carry to its end what those who were let in are being told."""
+        self._listener.close()
+        if self._answers:
+            await asyncio.wait(self._answers, timeout=LAST_SECONDS)
+
+    async def _carry(self, taken: socket.socket) -> None:
+        with taken, suppress(OSError), await self._dial() as other:
+            for side in (taken, other):
+                side.setblocking(False)
+                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            answer = _keep(self._answers, pump(other, taken))
+            await pump(taken, other)
+            await answer
+
+
+def _keep(tasks: set[asyncio.Task[None]], what: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    task = asyncio.get_running_loop().create_task(what)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task
+
+
+async def pump(source: socket.socket, sink: socket.socket) -> None:
     """Carry one direction to its end, and tell the other side that this was all."""
+    loop = asyncio.get_running_loop()
     with suppress(OSError):
-        while piece := await reader.read(PIECE):
-            writer.write(piece)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
+        while piece := await loop.sock_recv(source, PIECE):
+            await loop.sock_sendall(sink, piece)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
 
 
-async def carry(
-    one: tuple[asyncio.StreamReader, asyncio.StreamWriter], other: tuple[asyncio.StreamReader, asyncio.StreamWriter]
-) -> None:
-    """Carry a connection both ways."""
-    try:
-        await asyncio.gather(pump(one[0], other[1]), pump(other[0], one[1]))
-    finally:
-        one[1].close()
-        other[1].close()
+async def run(inward: socket.socket, outward: socket.socket, behind: socket.socket, command: list[str]) -> None:
+    """Keep both doors until the command has ended and all that it had said is out; then end as it did."""
+    place = inward.getsockname()
 
-
-async def run(inward: socket.socket, outward: socket.socket, behind: socket.socket, command: list[str]) -> int:
-    """Keep both doors until the command has ended; its exit code."""
-    port = inward.getsockname()[1]
-
-    async def let_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def inside() -> socket.socket:
+        inner = socket.socket()
+        inner.setblocking(False)
         try:
-            inner = await asyncio.open_connection(HOST, port)
+            await asyncio.get_running_loop().sock_connect(inner, place)
         except OSError:
-            writer.close()
-            return
-        await carry((reader, writer), inner)
+            inner.close()
+            raise
+        return inner
 
-    async def let_out(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            outer = await asyncio.open_connection(sock=outside(behind))
-        except OSError:
-            writer.close()
-            return
-        await carry((reader, writer), outer)
+    async def model() -> socket.socket:
+        return outside(behind)
 
     # The command is in our group: it gets the signal that the leash passes on, and says itself when it is over.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: None)
-    async with await asyncio.start_server(let_in, sock=inward), await asyncio.start_server(let_out, sock=outward):
-        process = await asyncio.create_subprocess_exec(*command)
-        code = await process.wait()
-        end_as(code)
-    return code
+    entry, exit_ = Door(inward, inside), Door(outward, model)
+    doors = [asyncio.create_task(door.keep()) for door in (entry, exit_)]
+    process = await asyncio.create_subprocess_exec(*command)
+    code = await process.wait()
+    for door in doors:
+        door.cancel()
+    await asyncio.wait(doors)
+    await entry.shut()
+    end_as(code)
 
 
 def end_as(code: int) -> None:
@@ -147,8 +189,8 @@ def main(words: list[str]) -> None:
             sys.exit(f"no network namespace can be had: {error}")
         return
     port, model_port, *command = words
+    behind = stay_behind(int(model_port))  # first, so that it does not have the socket of the door
     inward = listen(int(port))
-    behind = stay_behind(int(model_port))
     enclose()
     asyncio.run(run(inward, listen(int(model_port)), behind, command))
 
