@@ -80,6 +80,9 @@ def test_brackets_that_hold_no_time_are_the_users_words() -> None:
         "use the skill a " * 20_000,
         "[attached file: a]\n" * 5_000,
         "[COMPACTED CONTEXT]\n" + "user: my name is a\n" * 10_000,
+        "<memory>\n" * 20_000,
+        "<text>" * 10_000 + "<notes>" * 10_000,
+        "as JSON with the members: email\n<text>\n" + "a" * 150_000 + "\n</text>",
     ],
 )
 def test_a_long_and_odd_prompt_is_answered_soon(text: str) -> None:

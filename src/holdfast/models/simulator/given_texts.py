@@ -6,12 +6,13 @@ for a name, of a member or of a tool's argument, only where the text plainly has
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core import strict_json
 
+MARK = re.compile(r"<(text|notes)>")
 GIVEN = re.compile(r"<(text|notes)>\n?(?P<words>.*?)\n?</\1>", re.DOTALL)
 CHOOSE = re.compile(r"\bchoose (?P<most>one|all that apply): (?P<options>[\w-]+(?:, [\w-]+)+)", re.IGNORECASE)
 HINT = re.compile(r"^- (?P<option>[\w-]+): (?P<words>[^\n]+)", re.MULTILINE)
@@ -31,7 +32,7 @@ VALUES: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
         frozenset({"passengers", "people", "persons", "guests", "seats"}),
         re.compile(rf"\b{COUNT} (?:passengers?|people|persons?|guests?|seats?|of us)\b", re.IGNORECASE),
     ),
-    (frozenset({"email", "address", "sender"}), re.compile(r"(?P<value>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)")),
+    (frozenset({"email", "address", "sender"}), re.compile(r"(?P<value>(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+)")),
     (frozenset({"reference", "booking", "order"}), re.compile(r"\b(?P<value>[A-Z]{2,4}-[0-9A-F]{3,12})\b")),
     (
         frozenset({"name", "customer"}),
@@ -52,13 +53,28 @@ class Request:
 
 def request_in(words: str) -> Request | None:
     """The work on given texts that some words ask for; None if none are given."""
-    given = {match[1]: match["words"].strip() for match in GIVEN.finditer(words)}
+    given = {match[1]: match["words"].strip() for match in _given(words)}
     return Request(without_given(words), given.get("text", ""), given.get("notes", "")) if given else None
 
 
 def without_given(words: str) -> str:
     """Some words without the texts that are given in them."""
-    return GIVEN.sub("", words)
+    for match in reversed([*_given(words)]):
+        words = words[: match.start()] + words[match.end() :]
+    return words
+
+
+def _given(words: str) -> Iterator[re.Match[str]]:
+    """The given texts, in order. A mark that nothing closes begins none; no other of its kind is tried, which would take
+    for ever."""
+    place, unclosed = 0, set()
+    while mark := MARK.search(words, place):
+        match = None if mark[1] in unclosed else GIVEN.match(words, mark.start())
+        if match:
+            yield match
+        else:
+            unclosed.add(mark[1])
+        place = (match or mark).end()
 
 
 def wants_tools(request: Request) -> bool:

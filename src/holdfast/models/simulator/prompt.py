@@ -17,7 +17,7 @@ from holdfast.models.simulator.steps_in_words import as_messages
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
 INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOTALL)
-MEMORY_BLOCK = re.compile(r"^<memory>\n.*?\n</memory>$", re.DOTALL | re.MULTILINE)
+MEMORY_BLOCK = re.compile(r"^<memory>$.*?(?:^</memory>$|\Z)", re.DOTALL | re.MULTILINE)
 """What a runtime's notebook says, told with the user's message."""
 HARNESS_NOTE = re.compile(
     r"^(?:Tool loaded\.|Continue from where you left off\.|\[Request interrupted by user(?: for tool use)?\])$",
