@@ -7,16 +7,16 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-from tests.support.resumable import code_here, said_on_a_leash
+from tests.support.resumable import CHECKOUT, code_here, said_on_a_leash
 
 from holdfast.prove.report import event_lines, run_record
 from holdfast.prove.report.run_record import RunRecord
-from holdfast.prove.targets.templates.folder import Template
+from holdfast.prove.targets.templates.folder import Template, cache_folder
 
 Part = Literal["catalogue", "explore"]
 PARTS: tuple[Part, ...] = ("catalogue", "explore")
@@ -113,20 +113,21 @@ def run_cell(template: Template, key: CellKey, evidence: Path, timeout: float) -
 
 def run_of(key: CellKey, record: RunRecord) -> CellRun:
     """What is published of the evidence of a run."""
-    summary = record.summary
-    target, evidence = summary["target"], summary["evidence"]
+    places = (record.summary["evidence"], str(cache_folder()), str(CHECKOUT))
+    summary = _without(places, record.summary)
+    target = summary["target"]
     outcomes = run_record.outcomes(summary)
     faults = [f"{each['name']}: {each['reason']}" for each in outcomes if each["fault"]]
-    histories = {each["claim"]: each["steps"] for each in summary.get("violations", ())} or _histories(record)
+    histories = {each["claim"]: each["steps"] for each in summary.get("violations", ())} or _histories(record, places)
     proofs = [each for each in outcomes if key.part == "explore" or each in summary["proofs"]]
     unproven = [
         Unproven(
             name=each["name"],
             verdict=each["verdict"],
-            reason=each["reason"].replace(evidence, "…"),
-            expected=each["expected"].replace(evidence, "…"),
-            got=each["got"].replace(evidence, "…"),
-            history=[line.replace(evidence, "…") for line in histories.get(each["name"], [])],
+            reason=each["reason"],
+            expected=each["expected"],
+            got=each["got"],
+            history=histories.get(each["name"], []),
         )
         for each in proofs
         if each["verdict"] not in {"proven", "not reached"}
@@ -148,9 +149,21 @@ def run_of(key: CellKey, record: RunRecord) -> CellRun:
     )
 
 
-def _histories(record: RunRecord) -> dict[str, list[str]]:
+def _without(places: Sequence[str], told: Any) -> Any:
+    """What was told, with dots for where things are on this machine."""
+    if isinstance(told, str):
+        for place in places:
+            told = told.replace(place, "…")
+    elif isinstance(told, dict):
+        told = {name: _without(places, value) for name, value in told.items()}
+    elif isinstance(told, list):
+        told = [_without(places, value) for value in told]
+    return told
+
+
+def _histories(record: RunRecord, places: Sequence[str]) -> dict[str, list[str]]:
     """What was done and said in each proof, a line for a step."""
-    return {proof: list(_lines(steps)) for proof, steps in record.steps().items()}
+    return {proof: _without(places, list(_lines(steps))) for proof, steps in record.steps().items()}
 
 
 def _lines(steps: list[run_record.Step]) -> Iterator[str]:

@@ -20,7 +20,7 @@ import os, runpy, sys
 sys.argv = ["stranger", os.environ["PORT"], os.environ["DATA"] + "/said"]
 runpy.run_path({str(STRANGER)!r}, run_name="__main__")
 """
-NO_MODEL = "raise SystemExit('no model was named')"
+NO_MODEL = "import sys; raise SystemExit(f'no model was named: {sys.prefix}')"
 SLEEPY = "import os, pathlib, time; pathlib.Path({!r}).write_text(f'{{os.getpid()}}.'); time.sleep(600)"
 SECONDS = 120
 
@@ -98,7 +98,8 @@ def test_a_matrix_that_is_killed_goes_on_with_what_it_had_not_ended(matrix: Matr
     agent = int(pid.read_text()[:-1])
     wait_until(lambda: gone(agent))
     assert [(line["template"], line["verdict"]) for line in matrix.lines()] == [("brief", "fault")]
-    assert "no model was named" in matrix.lines()[0]["fault"]
+    assert "no model was named: …/brief-" in matrix.lines()[0]["fault"]
+    assert str(matrix.place) not in matrix.results.read_text()
 
     matrix.template("sleepy", NO_MODEL)
     code, said = matrix.run(*templates)
