@@ -109,9 +109,10 @@ class Venv:
 
     @contextlib.contextmanager
     def _alone(self, tell: Tell) -> Iterator[None]:
-        """Keep out whoever else would make this venv; its lock goes with the process that holds it."""
+        """Keep out whoever else would make this venv, until this process and what it has started for it have ended."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
         with (self.place.parent / f"{self.place.name}.lock").open("w") as lock:
+            os.set_inheritable(lock.fileno(), True)  # a pip that outlives us still writes there
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -136,6 +137,7 @@ def _run(
         command,
         cwd=folder,
         env=environment,
+        close_fds=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.prove.prover import prove
+from tests.support.eventually import wait_until
 from tests.support.scripted_server import Answer, endpoint
 
 from holdfast.core.errors import InvalidInput
@@ -19,7 +21,7 @@ from holdfast.prove.explore.api import explore
 from holdfast.prove.targets import Choice, check
 from holdfast.prove.targets.templates import enclosure
 from holdfast.prove.targets.templates.folder import Template, find_template, template_names
-from holdfast.venvs import STAMP, Venv, VenvFailed
+from holdfast.venvs import NODE_FILES, STAMP, Venv, VenvFailed
 
 pytestmark = pytest.mark.usefixtures("new_interpreters")
 
@@ -218,6 +220,42 @@ def test_what_cannot_be_installed_is_told_with_what_pip_said_and_leaves_no_venv(
     assert proved.exit_code == 2
     assert "No matching distribution found for holdfast-no-such-package==1" in proved.stderr
     assert not Template("mine", folder).venv.is_ready()
+
+
+SLOW_NPM = """\
+#!/bin/sh
+[ -e {done} ] && exit 0
+echo $$ > {pid}.new && mv {pid}.new {pid}
+exec sleep 600
+"""
+
+
+def test_whoever_comes_next_waits_for_what_a_killed_installation_has_left_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid, done, npm = (tmp_path / name for name in ("pid", "done", "npm"))
+    npm.write_text(SLOW_NPM.format(pid=pid, done=done))
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    folder = make_template(tmp_path / "mine", "")
+    for name in NODE_FILES:
+        (folder / name).write_text("{}")
+    install = f"from holdfast.prove.targets.templates.folder import find_template; find_template({str(folder)!r})"
+    with subprocess.Popen([sys.executable, "-c", f"{install}.install(print)"]) as killed:
+        wait_until(pid.exists)
+        killed.kill()
+    told: list[str] = []
+    venv = find_template(str(folder)).venv
+    second = threading.Thread(target=venv.prepare, args=(told.append,))
+    try:
+        done.touch()
+        second.start()
+        wait_until(lambda: told)
+        assert told == ["mine: another process is making its venv; waiting for it"]
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        second.join()
+    assert venv.is_ready()
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="NOT RUN: packages of Node were not installed: no npm here")
