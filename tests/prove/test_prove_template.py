@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.prove.prover import prove
+from tests.prove.prover import command, prove
 from tests.support.eventually import wait_until
 from tests.support.scripted_server import Answer, endpoint
 
@@ -159,11 +160,24 @@ def test_a_template_is_explored(template: Path, tmp_path: Path) -> None:
     assert result.summary["explored"]["faults"] == []
 
 
-def test_the_commands_of_its_evidence_answer_again_if_somebody_agrees(template: Path, tmp_path: Path) -> None:
-    prove("--template", str(template), "--only", "name", artifacts=tmp_path)
-    proved = prove("--again", str(tmp_path / "prove" / "latest"), artifacts=tmp_path)
-    assert proved.exit_code == 2
-    assert f"this starts the template {template}" in proved.stderr + proved.stdout or "not started" in proved.stderr
+def test_the_commands_of_its_evidence_answer_again_if_somebody_asks_for_it(template: Path, tmp_path: Path) -> None:
+    proved = prove("--template", str(template), "--only", "memory", "--json", artifacts=tmp_path)
+    folder = Path(proved.summary["evidence"])
+    refused = prove("--again", str(folder), artifacts=tmp_path)
+    assert refused.exit_code == 2
+    assert "the template was not started" in refused.stderr
+
+    words = command("--again", str(folder), "memory", "--template", str(template), artifacts=tmp_path)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert running.stdout is not None
+        assert any(said.startswith("the target runs at") for said in running.stderr)
+        curl = next(said.partition(":")[2] for said in running.stdout if "curl " in said)
+        answer = subprocess.run(shlex.split(curl), capture_output=True, text=True, check=True)
+        assert "result" in json.loads(answer.stdout)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert running.returncode == 0
 
 
 def test_a_name_that_there_is_not_lists_those_that_there_are(tmp_path: Path) -> None:
