@@ -1,7 +1,7 @@
 """A program's own venv, made on first use from its pinned requirements, with the packages of Node that it names.
 
 It is whole or not there: a stamp with the hash of all that is pinned is written last, and of two that come at once one
-makes it while the other waits. The standard library does, because this runs before anything is installed.
+makes it while the other waits. It needs nothing but the standard library, because it runs before anything is installed.
 """
 
 import contextlib

@@ -6,10 +6,10 @@
     make matrix ARGS="--only hermes --again"         once more, whatever is known
     make matrix ARGS="--render"                      the page of the results that there are
 
-Results are in docs/matrix.jsonl, a line as each run ends, the page is docs/matrix.md. Whoever stops it, even by
-kill -9, takes the run at work along; the next one goes on. The evidence of a cell's newest run is in .artifacts/matrix.
-docs/matrix.toml says whose defect a disproof is; what nobody has judged is printed as such. A disproof is no failure of
-the matrix; it ends with 2 if a cell could not be run at all.
+Results are in docs/matrix.jsonl, a line as each run ends; the page is docs/matrix.md. If it is stopped, even by
+kill -9, the run that it made ends too; the next one goes on. Evidence of the newest run of a cell is in
+.artifacts/matrix. docs/matrix.toml says whose defect a disproof is; what nobody has judged is printed as such. A
+disproof is no failure of the matrix; it ends with 2 if a cell could not be run at all.
 """
 
 import argparse

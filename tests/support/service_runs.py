@@ -1,8 +1,8 @@
 """`holdfast prove service` again and again, each time with other work and other kills, and going on where it was.
 
-A run is one line of a file of results, written when it has ended. Whoever is stopped, even by kill -9, takes the run at
-work along; the next one makes that run again, and those that were not proven, and no other. One process at a time makes
-the runs of a file.
+A run is one line of a file of results, written when it has ended. If this is stopped, even by kill -9, the run that it
+was making ends too; the next one makes that run again, and those that were not proven, and no other. One process at a
+time makes the runs of a file.
 """
 
 import json

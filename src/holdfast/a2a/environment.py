@@ -39,18 +39,18 @@ def serve_from_environment(
     reply_seconds: float = REPLY_SECONDS,
 ) -> None:
     """`serve` with what the environment says; what the agent itself is, its program says."""
-    said = os.environ
-    host, token = said.get("HOST") or HOST, said.get("A2A_TOKEN") or None
-    port = _port(said)
+    environ = os.environ
+    host, token = environ.get("HOST") or HOST, environ.get("A2A_TOKEN") or None
+    port = _port(environ)
     if token is None and not is_loopback(host):
         end_with_hint(
-            f"others can reach {host}, and there is no token that they would have to have",
+            f"others can reach {host}, and no token is asked for",
             "set A2A_TOKEN, or HOST to a loopback address",
         )
     serve(
         handler,
-        data=said.get("DATA") or DATA,
-        workspace=said.get("WORKSPACE") or None,
+        data=environ.get("DATA") or DATA,
+        workspace=environ.get("WORKSPACE") or None,
         host=host,
         port=port,
         token=token,
@@ -60,12 +60,12 @@ def serve_from_environment(
         asks_for_approval=asks_for_approval,
         resume=resume,
         reply_seconds=reply_seconds,
-        allow_hosts=[each.strip() for each in said.get("ALLOW_HOST", "").split(",") if each.strip()],
+        allow_hosts=[each.strip() for each in environ.get("ALLOW_HOST", "").split(",") if each.strip()],
     )
 
 
-def _port(said: Mapping[str, str]) -> int:
-    given = said.get("PORT") or PORT
+def _port(environ: Mapping[str, str]) -> int:
+    given = environ.get("PORT") or PORT
     if not (given.isascii() and given.isdigit() and int(given) <= MOST):
-        end_with_hint(f"PORT is {given!r:.100}, which is no port", "set it to a number from 0 to 65535")
+        end_with_hint(f"PORT is {given!r:.100}, which is not a port", "set it to a number from 0 to 65535")
     return int(given)

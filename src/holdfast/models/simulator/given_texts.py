@@ -65,8 +65,8 @@ def without_given(words: str) -> str:
 
 
 def _given(words: str) -> Iterator[re.Match[str]]:
-    """The given texts, in order. A mark that nothing closes begins none; no other of its kind is tried, which would take
-    for ever."""
+    """The given texts, in order. A mark that nothing closes begins none, and no later one of its kind is tried: with
+    many of them that would take for ever."""
     place, unclosed = 0, set()
     while mark := MARK.search(words, place):
         match = None if mark[1] in unclosed else GIVEN.match(words, mark.start())
@@ -145,7 +145,7 @@ def value_of(name: str, text: str) -> str | int | None:
 
 
 def place_of(name_words: Sequence[str], text: str) -> int | None:
-    """Where the text first speaks of what the first of some words says."""
+    """Where the text first has a word that begins with the first of these; None if it has none."""
     found = re.search(rf"\b{re.escape(name_words[0])}", text.lower()) if name_words else None
     return found.start() if found else None
 

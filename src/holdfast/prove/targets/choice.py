@@ -82,13 +82,13 @@ def _check_image(choice: Choice) -> None:
 
 
 def _check_template(choice: Choice) -> None:
-    """A template is told all that it needs to know."""
+    """A template has a port, a store and a workspace from us."""
     _check_surroundings(choice, "--template", "see docs/templates.md", {})
     find_template(choice.template or "")
 
 
 def _check_surroundings(choice: Choice, option: str, hint: str, more: Mapping[str, object]) -> None:
-    """Whoever is started in surroundings of ours is asked for nothing that these have."""
+    """InvalidInput if an option was given that is of no use where we start the target, or a variable that is none."""
     options = {
         **more,
         "--store": choice.store,

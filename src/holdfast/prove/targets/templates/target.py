@@ -108,7 +108,7 @@ class TemplateTarget(ProcessTarget):
 def _environment(
     template: Template, folder: Path, port: int, model_url: str, more: Mapping[str, str]
 ) -> dict[str, str]:
-    """All that the agent is told; nothing of the user's own gets to it."""
+    """The whole environment of the agent; nothing of the user's own reaches it."""
     data, programs = folder / "data", template.venv.place / "bin"
     return {
         "PATH": os.pathsep.join((str(programs), *SYSTEM_PATH)),
