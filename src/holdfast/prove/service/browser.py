@@ -6,6 +6,8 @@ import itertools
 import json
 import os
 import shutil
+import socket
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core import HoldfastError
+from holdfast.prove import leash
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -41,8 +44,8 @@ def find() -> str | None:
 class BrowserPage:
     """One page of one browser."""
 
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
         self._numbers = itertools.count(1)
         self._session: str | None = None
 
@@ -81,9 +84,9 @@ class BrowserPage:
             message["sessionId"] = self._session
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._socket.send(json.dumps(message))
+                await self._connection.send(json.dumps(message))
                 while True:
-                    found = json.loads(await self._socket.recv())
+                    found = json.loads(await self._connection.recv())
                     if found.get("id") == number:
                         break
         except TimeoutError:
@@ -98,27 +101,30 @@ class BrowserPage:
 
 @asynccontextmanager
 async def browser_page(program: str) -> AsyncIterator[BrowserPage]:
-    """A page of a browser that is started for it, with a profile that is thrown away."""
+    """A page of a browser that is started for it on a leash, with a profile that is thrown away."""
     from websockets.asyncio.client import connect
 
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with tempfile.TemporaryDirectory(prefix="holdfast-browser-", ignore_cleanup_errors=True) as profile:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, tempfile.TemporaryDirectory(prefix="holdfast-browser-", ignore_cleanup_errors=True) as profile:
         process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", leash.__file__, str(theirs.fileno()), "-"),
             *(program, *flags, f"--user-data-dir={profile}", "about:blank"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
+            pass_fds=(theirs.fileno(),),
         )
+        theirs.close()
         try:
             url = await _devtools(Path(profile), process)
-            async with connect(url, max_size=MOST_BYTES, proxy=None, open_timeout=START_SECONDS) as socket:
-                page = BrowserPage(socket)
+            async with connect(url, max_size=MOST_BYTES, proxy=None, open_timeout=START_SECONDS) as connection:
+                page = BrowserPage(connection)
                 await page.begin()
                 yield page
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, 9)
+            leash.let_go(ours)
             await process.wait()
 
 
