@@ -81,6 +81,7 @@ def test_brackets_that_hold_no_time_are_the_users_words() -> None:
         "[attached file: a]\n" * 5_000,
         "[COMPACTED CONTEXT]\n" + "user: my name is a\n" * 10_000,
         "<memory>\n" * 20_000,
+        "Error:\n" * 30_000,
         "<text>" * 10_000 + "<notes>" * 10_000,
         "as JSON with the members: email\n<text>\n" + "a" * 150_000 + "\n</text>",
     ],

@@ -22,7 +22,7 @@ CALLS = re.compile(r"^Calling tools:\n(?P<calls>\[.*\])\s*\Z", re.DOTALL | re.MU
 CALL_ID = r"(?:Call id: \S+\s+)?"
 TASK = r"^New task:\n"
 OBSERVATION = rf"\A\s*{CALL_ID}Observation:\s*"
-FAILURE = rf"^{CALL_ID}Error:\n(?P<failure>(?s:.*?))\nNow let's retry: [^\n]*\n?"
+FAILURE = rf"^{CALL_ID}Error:\n(?P<failure>(?s:.{{0,8000}}?))\nNow let's retry: [^\n]*\n?"
 MARK = re.compile(rf"(?P<task>{TASK})|(?P<observation>{OBSERVATION})|(?:{FAILURE})", re.MULTILINE)
 
 
