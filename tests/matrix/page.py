@@ -81,7 +81,9 @@ def _summary(templates: Sequence[str], runs: Runs) -> list[str]:
     for template in templates:
         proven, explored = runs.get((template, "catalogue")), runs.get((template, "explore"))
         version = next((run.runtime for run in (proven, explored) if run is not None and run.runtime), "–")
-        said = found(ran) if (ran := _ran(explored)) else counted(explored)
+        said = (
+            f"{found(ran)} in {ran.explored['histories']} histories" if (ran := _ran(explored)) else counted(explored)
+        )
         link = f"[{template}](../templates/{template}/README.md)"
         rows.append(f"| {link} | {cell(version)} | {counted(proven, GATE)} | {counted(proven)} | {said} |")
     return rows
@@ -114,8 +116,9 @@ def _explored(templates: Sequence[str], runs: Runs) -> list[str]:
         rows.append(f"| {run.template} | {counts} | {faults} | {verdicts} |")
     if not explored:
         return []
-    says = [f"*{name}*: {CLAIMS[name].says}" for name in claims]
-    return ["", "## What exploring tried", "", "; ".join(says) + ".", "", *rows]
+    says = [f"- *{name}*: {CLAIMS[name].says}" for name in claims]
+    few = "*Proven* is what none of these histories violated; the fewer they are, the less it says."
+    return ["", "## What exploring tried", "", *rows, "", few, "", *says]
 
 
 def _disproofs(templates: Sequence[str], runs: Runs, judged: Judgements) -> list[str]:
@@ -170,13 +173,20 @@ def _open(templates: Sequence[str], runs: Runs) -> list[str]:
 
 
 def _left_out(templates: Sequence[str], runs: Runs) -> list[str]:
-    lines = []
+    """Each reason once, with the templates that it is true of."""
+    whose: dict[tuple[Part, tuple[str, ...], str], list[str]] = {}
     for run in _in_order(templates, runs):
         reasons: dict[str, list[str]] = {}
         for name, reason in run.left_out.items():
             reasons.setdefault(reason, []).append(name)
-        told = "; ".join(f"{', '.join(names)}: {cell(reason)}" for reason, names in reasons.items())
-        lines += [f"- {run.template} ({run.part}): {told}"] if told else []
+        for reason, names in reasons.items():
+            whose.setdefault((run.part, tuple(names), reason), []).append(run.template)
+    ordered = sorted(whose.items(), key=lambda found: PARTS.index(found[0][0]))
+    ran = {part: sum(_ran(runs.get((template, part))) is not None for template in templates) for part in PARTS}
+    lines = [
+        f"- {', '.join(names)} ({part}; {'all' if len(of) == ran[part] else ', '.join(of)}): {cell(reason)}"
+        for (part, names, reason), of in ordered
+    ]
     return ["", "## What was left out, and why", "", *lines] if lines else []
 
 

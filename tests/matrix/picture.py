@@ -12,8 +12,10 @@ from tests.matrix.page import LEFT_OUT, NOT_RUN, Runs, counted, description, fou
 from holdfast.prove.report.markup import Markup, join, tag
 from holdfast.prove.runtime.proofs import catalogue
 
-NAMES, HEAD, SQUARE, GAP, ROW, EXPLORED, SIDE = 176, 118, 20, 4, 34, 196, 14
+NAMES, HEAD, SQUARE, GAP, ROW, SIDE = 150, 118, 20, 4, 34, 14
 LEGEND = 40
+WORD_LETTER, WEAK_LETTER = 6.6, 5.8
+"""How wide a letter is, about."""
 
 STYLE = """
 svg { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 12px; }
@@ -44,7 +46,8 @@ LEGENDS = {
 def picture(templates: Sequence[str], runs: Runs) -> str:
     """The picture as SVG."""
     proofs = list(catalogue())
-    width = NAMES + len(proofs) * (SQUARE + GAP) + EXPLORED
+    found = max((len(_explored(runs.get((template, "explore")))) for template in templates), default=0)
+    width = NAMES + len(proofs) * (SQUARE + GAP) + round(max(found, len("explored")) * WORD_LETTER) + 2 * SIDE
     height = HEAD + len(templates) * ROW + LEGEND
     heads = [_head(number, proof) for number, proof in enumerate(proofs)]
     explored = tag("text", "explored", x=str(_x(len(proofs)) + SIDE), y=str(HEAD - 8), class_="weak")
@@ -79,10 +82,10 @@ def _head(number: int, proof: str) -> Markup:
 def _row(number: int, template: str, proofs: Sequence[str], runs: Runs) -> Markup:
     y = HEAD + number * ROW
     proven, explored = runs.get((template, "catalogue")), runs.get((template, "explore"))
-    version = next((run.runtime for run in (proven, explored) if run is not None and run.runtime), counted(proven))
+    runtime = next((run.runtime for run in (proven, explored) if run is not None and run.runtime), counted(proven))
     words = [
         tag("text", template, x=str(SIDE), y=str(y + 11), class_="word"),
-        tag("text", version, x=str(SIDE), y=str(y + 25), class_="weak"),
+        tag("text", runtime.removeprefix(f"{template} "), x=str(SIDE), y=str(y + 25), class_="weak"),
         tag("text", _explored(explored), x=str(_x(len(proofs)) + SIDE), y=str(y + 15), class_="word"),
     ]
     squares = [
@@ -117,5 +120,5 @@ def _legend(y: float) -> Markup:
     pieces, x = [], float(SIDE)
     for verdict, says in LEGENDS.items():
         pieces += [_square(x, y, verdict, says), tag("text", says, x=f"{x + 26:g}", y=f"{y + 15:g}", class_="weak")]
-        x += 40 + 7 * len(says)
+        x += 44 + WEAK_LETTER * len(says)
     return join(*pieces)

@@ -68,7 +68,7 @@ def test_a_row_tells_version_gates_catalogue_and_what_exploring_found() -> None:
     (row,) = re.findall(r"^\| \[mine\].*$", page_of(), re.M)
     proven = len(catalogue()) - 3
     assert "| mine 1.2 | 4 proven |" in row
-    assert f"| {proven} proven, 1 disproven, 1 inconclusive, 1 left out | known violated |" in row
+    assert f"| {proven} proven, 1 disproven, 1 inconclusive, 1 left out | known violated in 12 histories |" in row
 
 
 def test_every_proof_has_its_verdict_and_those_left_out_their_reason() -> None:
@@ -76,7 +76,24 @@ def test_every_proof_has_its_verdict_and_those_left_out_their_reason() -> None:
     for proof in catalogue():
         said = {"crash": "**disproven**", "pause": "inconclusive", "upgrade": "–"}.get(proof, "proven")
         assert f"| [{proof}](proofs.md#{proof}) | {said} |" in table
-    assert "mine (catalogue): upgrade: there is no next version" in section(page_of(), "What was left out, and why")
+    assert "- upgrade (catalogue; all): there is no next version" in section(page_of(), "What was left out, and why")
+
+
+def test_a_reason_to_leave_something_out_stands_once_for_all_templates_that_have_it() -> None:
+    other = replace(CATALOGUE, template="other", left_out={**CATALOGUE.left_out, "peer": "it has no peer"})
+    third = replace(CATALOGUE, template="third", left_out={})
+    runs: Runs = {**RUNS, ("other", "catalogue"): other, ("third", "catalogue"): third}
+    told = section(page_of(runs, templates=("mine", "other", "third")), "What was left out, and why").strip()
+    assert told.splitlines() == [
+        "- upgrade (catalogue; mine, other): there is no next version",
+        "- peer (catalogue; other): it has no peer",
+    ]
+
+
+def test_what_exploring_claims_is_told_and_how_much_it_did() -> None:
+    told = section(page_of(), "What exploring tried")
+    assert "| mine | 12 | 340 | 31, 4, 5 | proven | **disproven** |" in told
+    assert "- *known*: what was acknowledged is known" in told and "- *tasks*" not in told
 
 
 def test_a_disproof_is_shown_with_its_history_and_whose_defect_it_is() -> None:

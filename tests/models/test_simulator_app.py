@@ -108,10 +108,14 @@ async def test_a_stream_ends_with_usage_if_asked(client: httpx2.AsyncClient) -> 
 
 
 async def test_a_tool_call_is_streamed(client: httpx2.AsyncClient) -> None:
-    chunks = events(await chat(client, APPEND, tools=[APPEND_TOOL], stream=True))
+    asked = [{"role": "user", "content": "Append the line one two to the file x"}]
+    chunks = events(await chat(client, asked, tools=[APPEND_TOOL], stream=True))
     (call,) = chunks[1]["choices"][0]["delta"]["tool_calls"]
     assert call["index"] == 0
-    assert call["function"]["name"] == "append_file"
+    assert call["function"] == {"name": "append_file", "arguments": ""}
+    later = [chunk["choices"][0]["delta"]["tool_calls"][0] for chunk in chunks[2:-1]]
+    assert {delta["index"] for delta in later} == {0}
+    assert [delta["function"]["arguments"] for delta in later] == ['{"file_path":"x","text":"one ', 'two"}']
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
 
 

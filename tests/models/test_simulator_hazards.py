@@ -163,28 +163,6 @@ def test_a_description_asked_for_beside_the_turn_names_the_image() -> None:
     assert given.response.content == "I received 1 attachment: image (image/png, 1 byte)."
 
 
-OBSERVED = "Observation:\nmy name is Radia\nNew task:\n{}"
-
-
-def test_a_new_task_behind_an_observation_is_the_users() -> None:
-    prompt = [
-        user("New task:\nMy name is Ada."),
-        Message(Role.ASSISTANT, "…"),
-        user(OBSERVED.format("What is my name?")),
-    ]
-    given = answer(prompt)
-    assert given.response.content == "Your name is Ada."
-    assert given.provenance.sources[0].index == 0
-    assert answer([user(OBSERVED.format("Lorem"))]).response.content == "You said: Lorem"
-
-
-def test_an_observation_alone_is_the_result_of_a_tool() -> None:
-    tool = Tool("append_file", "", {"properties": {"path": {}, "text": {}}})
-    prompt = [user("New task:\nAppend the line a to the file x."), user("Observation:\nappended")]
-    given = answer(prompt, [tool])
-    assert (given.response.content, given.response.tool_calls) == ("Done: appended", [])
-
-
 FINAL = Tool("final_answer", "", {"properties": {"answer": {}}, "required": ["answer"]})
 
 

@@ -84,9 +84,10 @@ def _last_word(reply: _Reply, messages: Sequence[PromptMessage], tools: Sequence
 
 
 def _call_id(messages: Sequence[PromptMessage], number: int) -> str:
-    # From the whole prompt: a later turn that asks for the same is a new call, a retry of this turn is not.
+    # From the whole prompt: a later turn that asks for the same is a new call, a retry of this turn is not. The ids of
+    # one answer sort in the order of its calls: some runtimes give back in that order what came of them.
     prompt = [[message.role, message.text] for message in messages]
-    return "call_" + hashlib.sha256(strict_json.dump([prompt, number])).hexdigest()[:24]
+    return f"call_{hashlib.sha256(strict_json.dump(prompt)).hexdigest()[:22]}{number:02x}"
 
 
 def _report(turn: PromptTurn, planned: TurnPlan) -> _Reply | None:

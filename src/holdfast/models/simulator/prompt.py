@@ -1,10 +1,10 @@
 """What the user, the tools and the runtime said, out of what a runtime sent.
 
 Runtimes dress the user's words up: a time in front, a reminder or internal context behind, sometimes as a
-user message of its own, sometimes with the result of a tool in front. Here the dress comes off, so that everything
-after sees words only. What the assistant says is never heard, because an answer must not come from there; but what it
-reports that another agent said counts as a tool's result. What the system says is kept apart: it may hold what a
-runtime keeps in memory, and it is believed only where memory is asked for.
+user message of its own, sometimes with the result of a tool in front (`steps_in_words`). Here the dress comes off, so
+that everything after sees words only. What the assistant says is never heard, because an answer must not come from
+there; but what it reports that another agent said counts as a tool's result. What the system says is kept apart: it may
+hold what a runtime keeps in memory, and it is believed only where memory is asked for.
 """
 
 import re
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from holdfast.models.messages import SUMMARY_MARK, PromptMessage, PromptRole, ToolCall
 from holdfast.models.simulator.attachments import AttachedFile, files_of, without_mentions
+from holdfast.models.simulator.steps_in_words import as_messages
 
 REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL | re.IGNORECASE)
 INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOTALL)
@@ -31,9 +32,6 @@ TIME_PREFIX = re.compile(r"\A\[[^\]\n]{0,40}?\d\d?:\d\d[^\]\n]{0,40}\]\s*")
 IMAGE_NOTE = re.compile(
     r"\[Image: source: [^\]\n]*\]|\[screenshot\]|\[image data removed[^\]\n]*\]|\AUser sent image\(s\) with no text\.\Z"
 )
-
-OBSERVATION = re.compile(r"\A\s*(?:Call id: \S+\s+)?Observation:\s*")
-NEW_TASK = "New task:\n"
 
 SUMMARY = SUMMARY_MARK
 BULLET = r"[ \t]*(?:[-*•][ \t]*)?[\[(*]*"
@@ -62,9 +60,10 @@ class Utterance:
 
 def listen(messages: Sequence[PromptMessage]) -> list[Utterance]:
     """All that was said, in order."""
-    calls = {call.id: call for message in messages for call in message.tool_calls}
+    told = list(as_messages(messages))
+    calls = {call.id: call for _, message in told for call in message.tool_calls}
     heard: list[Utterance] = []
-    for index, message in enumerate(messages):
+    for index, message in told:
         if message.role == PromptRole.TOOL:
             call = calls.get(message.tool_call_id or "")
             heard.append(Utterance(index, PromptRole.TOOL, message.text.strip(), files_of(message), call))
@@ -93,14 +92,9 @@ def undress(text: str) -> str:
 
 
 def _user(index: int, message: PromptMessage) -> list[Utterance]:
-    """A user message in its pieces: a tool's result in front, the runtime's talk, the user's words."""
+    """A user message in its pieces: the runtime's talk, the user's words."""
     pieces: list[Utterance] = []
-    *earlier, said = without_mentions(message.text).split(NEW_TASK)
-    for before in earlier:
-        if before.strip():
-            pieces += _told(index, before)
-    if OBSERVATION.match(said):
-        return [*pieces, *_told(index, said)]
+    said = without_mentions(message.text)
     talk = "\n".join(match[0] for dress in TALK for match in dress.finditer(said))
     if talk:
         pieces.append(Utterance(index, PromptRole.SYSTEM, third_person(TAG.sub("\n", talk)).strip()))
@@ -108,14 +102,6 @@ def _user(index: int, message: PromptMessage) -> list[Utterance]:
     if words or attachments or not message.text.strip():
         pieces.append(Utterance(index, PromptRole.USER, words, attachments))
     return pieces
-
-
-def _told(index: int, text: str) -> list[Utterance]:
-    """What stands in front of a new task: an older task, or the result of a tool."""
-    if OBSERVATION.match(text):
-        return [Utterance(index, PromptRole.TOOL, OBSERVATION.sub("", text).strip())]
-    words = undress(text)
-    return [Utterance(index, PromptRole.USER, words)] if words else []
 
 
 def _summary(index: int, message: PromptMessage) -> list[Utterance]:

@@ -32,6 +32,7 @@ from holdfast.models.simulator.language import (
     statements,
 )
 from holdfast.models.simulator.prompt import Utterance
+from holdfast.models.simulator.steps_in_words import FINAL
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -283,9 +284,6 @@ def _declared(value: Any) -> Iterator[Tool]:
         schema = next((schema for schema in schemas if isinstance(schema, dict)), USUAL_SCHEMA)
         if isinstance(name, str):
             yield Tool(name, str(value.get("description", "")), schema)
-
-
-FINAL = "final_answer"
 
 
 def last_word(words: str, tools: Sequence[Tool], messages: Sequence[PromptMessage]) -> tuple[str, PlannedCall | None]:

@@ -125,7 +125,8 @@ def stream(envelope: AnswerHead, response: CompletionResponse) -> Iterator[bytes
     for piece in pieces(response.content):
         yield event(head | {"choices": [_delta({"content": piece})]})
     for index, call in enumerate(response.tool_calls):
-        yield event(head | {"choices": [_delta({"tool_calls": [{"index": index} | _call_document(call)]})]})
+        for part in _call_pieces(call):
+            yield event(head | {"choices": [_delta({"tool_calls": [{"index": index} | part]})]})
     yield event(head | {"choices": [_delta({}, _finish(response))]})
     if envelope.include_usage:
         yield event(head | {"choices": [], "usage": response.usage})
@@ -148,6 +149,13 @@ def _delta(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str,
 def _call_document(call: ToolCall) -> dict[str, Any]:
     arguments = strict_json.dump(call.arguments).decode()
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _call_pieces(call: ToolCall) -> Iterator[dict[str, Any]]:
+    """The call without arguments, then its arguments piece by piece."""
+    whole = _call_document(call)
+    yield whole | {"function": whole["function"] | {"arguments": ""}}
+    yield from ({"function": {"arguments": piece}} for piece in pieces(whole["function"]["arguments"]))
 
 
 def _finish(response: CompletionResponse) -> str:

@@ -8,7 +8,6 @@ from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
-SEEN_RUNNING_SECONDS = 3.0
 LONG_TURN_SECONDS = 3
 
 
@@ -23,7 +22,7 @@ async def steps(stage: Stage) -> None:
     task_id = accepted.reply.task_id
     if task_id is None or not in_progress(accepted.reply):
         return
-    seen = await stage.watch_task("see it running", task_id, settled, SEEN_RUNNING_SECONDS)
+    seen = await stage.watch_task("see it running", task_id, settled, stage.bounds.answer)
     if not in_progress(seen.reply):
         return
     await stage.cancel("cancel", task_id)

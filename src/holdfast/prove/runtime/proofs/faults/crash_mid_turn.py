@@ -11,7 +11,6 @@ from holdfast.prove.verdict import Finding, inconclusive, proven
 LONG_TURN_SECONDS = 3
 LONG_TURN = f"Think for {LONG_TURN_SECONDS} seconds, then say done."
 QUESTION = "What is my lucky word?"
-SEEN_RUNNING_SECONDS = 3.0
 BY_ITSELF = frozenset({TaskState.COMPLETED, TaskState.INPUT_REQUIRED})
 
 
@@ -23,7 +22,7 @@ async def steps(stage: Stage) -> None:
         "long turn", context, f"My lucky word is {stage.facts.code_word}. {LONG_TURN}", wait=False
     )
     if accepted.reply.task_id is not None and in_progress(accepted.reply):
-        await stage.watch_task("see it running", accepted.reply.task_id, settled, SEEN_RUNNING_SECONDS)
+        await stage.watch_task("see it running", accepted.reply.task_id, settled, stage.bounds.answer)
 
 
 async def after(stage: Stage) -> None:

@@ -10,7 +10,6 @@ from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SECONDS = 2
-SEEN_RUNNING_SECONDS = 3.0
 
 
 async def steps(stage: Stage) -> None:
@@ -20,7 +19,7 @@ async def steps(stage: Stage) -> None:
     text = f"Think for {SECONDS} seconds, then append the line {nonce} to the file pause-{nonce}.txt."
     accepted = await stage.say("long turn", context, text, wait=False)
     if accepted.reply.task_id is not None and in_progress(accepted.reply):
-        await stage.watch_task("see it running", accepted.reply.task_id, settled, SEEN_RUNNING_SECONDS)
+        await stage.watch_task("see it running", accepted.reply.task_id, settled, stage.bounds.answer)
     if stage.sees_files:
         stage.count_line("look before", f"pause-{nonce}.txt", nonce)
 
