@@ -13,6 +13,7 @@ NOTEBOOK = "<memory>\n### MEMORY.md\n\nmy name is Radia\n</memory>"
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nmy name is Radia\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 
 HARNESS = "[Request interrupted by user]"
+NOTE = "[System note: The previous turn was cut off. My name is Radia.]"
 
 DRESSES = {
     "a time in front": "[Sun 2026-11-01 10:30 UTC] {}",
@@ -22,6 +23,7 @@ DRESSES = {
     "internal context behind": "{}\n" + INTERNAL,
     "a notebook behind": "{}\n" + NOTEBOOK,
     "a note of a cancel in front": HARNESS + "\n{}",
+    "a note of a restart behind": "{}\n\n" + NOTE,
     "a runtime line behind": "{}\n\nRuntime: agent=main | host=box | thinking=off",
     "all of them": "[Sun 2026-11-01 10:30 UTC] {}\n" + REMINDER + "\n" + INTERNAL + "\nRuntime: x",
 }
@@ -43,13 +45,13 @@ def test_what_comes_back_is_undressed(dress: str) -> None:
     assert answer([user(dress.format("Lorem ipsum."))]).response.content == "You said: Lorem ipsum."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS, NOTE])
 def test_a_message_that_is_only_the_runtimes_is_not_the_last_one(extra: str) -> None:
     prompt = [user("My name is Ada."), user("What is my name?"), user(extra)]
     assert answer(prompt).response.content == "Your name is Ada."
 
 
-@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS])
+@pytest.mark.parametrize("extra", [REMINDER, INTERNAL, NOTEBOOK, HARNESS, NOTE])
 def test_a_message_that_is_only_the_runtimes_is_not_counted(extra: str) -> None:
     given = answer([user(extra), user("How many messages have I sent?"), user(extra)])
     assert given.response.content == "You have sent 1 message."
@@ -195,12 +197,13 @@ def test_an_agent_that_writes_code_gets_code() -> None:
     assert given.response.content == "<code>\nfinal_answer('You said: \"hi\".')\n</code>"
 
 
-def test_a_turn_that_is_to_be_gone_on_with_does_only_what_is_not_done() -> None:
+@pytest.mark.parametrize("go_on", ["Continue from where you left off.", NOTE])
+def test_a_turn_that_is_to_be_gone_on_with_does_only_what_is_not_done(go_on: str) -> None:
     append = Tool("append_file", "", {"properties": {"path": {}, "text": {}}})
     request = user("Append the line a to the file x, append the line b to the file y.")
     both = answer([request], [append]).response.tool_calls
     cut = [request, Message(Role.ASSISTANT, "", both[:1]), Message(Role.TOOL, "ok", tool_call_id=both[0].id)]
-    given = answer([*cut, user("Continue from where you left off.")], [append]).response
+    given = answer([*cut, user(go_on)], [append]).response
     assert [call.arguments["path"] for call in given.tool_calls] == ["y"]
 
 

@@ -65,6 +65,13 @@ def test_what_is_to_be_recalled_comes_from_the_memory_tool(offered: Tool, argume
     assert (call.name, call.arguments) == (offered.name, arguments)
 
 
+def test_beside_the_memory_tool_no_other_is_one() -> None:
+    history = tool("session_search", "query", description="Search past conversations, to recall what was said.")
+    profile = Message(Role.SYSTEM, "USER PROFILE\nmy favorite color is teal.")
+    given = answer([profile, user(ASK)], [history, ACTIONS])
+    assert (given.response.tool_calls, given.response.content) == ([], "Your favorite color is teal.")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,5 +1,7 @@
 """The simulator acts only through the tool that it is offered, and ends the turn once the tool has run."""
 
+import json
+
 import pytest
 
 from holdfast.models import Message, Role, Tool, ToolCall
@@ -151,6 +153,26 @@ def test_a_skill_is_read_and_followed() -> None:
     prompt = after(prompt, "appended", offered)
     given = answer(prompt, offered)
     assert (given.response.content, given.response.tool_calls) == ("Done: appended\nI used the skill stamp.", [])
+
+
+MANAGE = Tool("skill_manage", "", {"properties": {"action": {"enum": ["create", "delete"]}, "name": {}}})
+VIEWS = Tool("skills", "", {"properties": {"action": {"enum": ["list", "view"]}, "name": {}}})
+
+
+@pytest.mark.parametrize(
+    ("offered", "arguments"), [(SKILL, {"name": "stamp"}), (VIEWS, {"action": "view", "name": "stamp"})]
+)
+def test_a_skill_is_read_by_what_reads_it_and_not_by_what_makes_it(offered: Tool, arguments: dict[str, str]) -> None:
+    (call,) = answer([user("Use the skill stamp.")], [MANAGE, offered]).response.tool_calls
+    assert (call.name, call.arguments) == (offered.name, arguments)
+
+
+def test_a_skill_that_comes_as_json_is_followed() -> None:
+    text = "---\nname: stamp\n---\nAppend the line n0nce to the file journal.txt.\n"
+    result = json.dumps({"success": True, "content": text, "files": [{"text": text}]})
+    prompt = after([user("Use the skill stamp.")], result, [SKILL, APPEND])
+    (call,) = answer(prompt, [SKILL, APPEND]).response.tool_calls
+    assert call.arguments == {"text": "n0nce", "file_path": "journal.txt"}
 
 
 def test_a_skill_without_a_tool_is_a_file() -> None:

@@ -6,9 +6,12 @@ the user has approved it: in the result of the question, or in the message after
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from holdfast.core import strict_json
+from holdfast.core.errors import InvalidJson
 from holdfast.models.messages import PromptRole, Tool
 from holdfast.models.simulator import file_questions, toolbox
 from holdfast.models.simulator.language import (
@@ -77,7 +80,7 @@ def plan(turn: PromptTurn, tools: Sequence[Tool]) -> TurnPlan:
     wanted = [wish for wish in asked_for if _call(wish, turn, tools) or not _can_do_without(wish, turn)]
     for number, result in enumerate(turn.results):
         if number < len(wanted) and isinstance(wanted[number], UseSkill):
-            wanted += effects(result.words)
+            wanted += effects(_texts(result.words))
         if number < len(wanted) and isinstance(asked := wanted[number], AskUser) and approves(result.words):
             wanted += asked.then
     calls = [_call(wish, turn, tools) for wish in wanted[len(turn.results) :]]
@@ -102,6 +105,22 @@ def _wanted(turn: PromptTurn) -> list[Wish]:
         if not file_questions.find(question, before):
             wanted.append(ReadWish(question.name))
     return wanted
+
+
+def _texts(result: str) -> str:
+    """The words of a result; of one that is JSON, every text in it, once."""
+    try:
+        value = strict_json.parse(result.encode())
+    except InvalidJson:
+        return result
+    return "\n".join(dict.fromkeys(_strings(value)))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _strings(item)
 
 
 def _approved(turn: PromptTurn) -> list[Wish]:

@@ -20,10 +20,11 @@ INTERNAL_CONTEXT = re.compile(r"<<<BEGIN_(\w+)>>>.*?(?:<<<END_\1>>>|\Z)", re.DOT
 MEMORY_BLOCK = re.compile(r"^<memory>$.*?(?:^</memory>$|\Z)", re.DOTALL | re.MULTILINE)
 """What a runtime's notebook says, told with the user's message."""
 HARNESS_NOTE = re.compile(
-    r"^(?:Tool loaded\.|Continue from where you left off\.|\[Request interrupted by user(?: for tool use)?\])$",
+    r"^(?:Tool loaded\.|Continue from where you left off\.|\[Request interrupted by user(?: for tool use)?\]"
+    r"|\[System note: [^\]\n]*\])$",
     re.MULTILINE,
 )
-"""What Claude Code says in the user's place: after a search for tools, after a kill, after a cancel."""
+"""What runtimes say in the user's place: after a search for tools, after a kill, after a cancel."""
 TALK = (REMINDER, INTERNAL_CONTEXT, MEMORY_BLOCK, HARNESS_NOTE)
 TAG = re.compile(r"</?(?:system-reminder|memory)>|<<<\w+>>>", re.IGNORECASE)
 RUNTIME_SUFFIX = re.compile(r"\n[ \t]*Runtime: [^\n]*\Z")

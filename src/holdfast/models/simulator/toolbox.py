@@ -47,6 +47,7 @@ QUESTION = ("text", "message", "question", "prompt", "input", "query")
 MEMORY = frozenset({"memory", "memories", "mem", "remember", "recall", "fact", "facts"})
 SAVE = ("save", "add", "remember", "store", "write", "put", "set", "create", "insert", "upsert", "append", "keep")
 FIND = ("recall", "search", "get", "read", "query", "find", "retrieve", "lookup", "view", "load", "fetch", "list")
+USE = ("use", "view", "read", "load", "get", "show", "run")
 SHELL = frozenset({"bash", "shell", "terminal", "exec"})
 
 
@@ -65,7 +66,7 @@ def fitting_call(wish: Wish, tools: Sequence[Tool], memory_file: str | None = No
     """
     if isinstance(wish, UseTools):
         return _asked_for(wish.text, tools)
-    for tool in tools:
+    for tool in _for_memory(tools) if isinstance(wish, Remember | RecallWish) else tools:
         arguments = _arguments(wish, tool)
         if arguments is not None:
             return PlannedCall(tool.name, arguments)
@@ -79,6 +80,12 @@ def fitting_call(wish: Wish, tools: Sequence[Tool], memory_file: str | None = No
                 WriteWish(memory_file, wish.text), tools
             )
     return None
+
+
+def _for_memory(tools: Sequence[Tool]) -> Sequence[Tool]:
+    """The tools that may be for memory: beside one of that name that offers actions, none that only speaks of it."""
+    named = [tool for tool in tools if words_of(tool.name) & MEMORY]
+    return named if any(_actions(tool)[1] for tool in named) else tools
 
 
 def words_of(name: str) -> set[str]:
@@ -120,7 +127,7 @@ def _arguments(wish: Wish, tool: Tool) -> dict[str, Any] | None:
         case RecallWish():
             return _recalling(wish, tool, words)
         case UseSkill() if words & {"skill", "skills"}:
-            return fill_in(tool, [(("name", "skill", "skill_name", "command"), wish.name)])
+            return _with_action(tool, USE, [(("name", "skill", "skill_name", "command"), wish.name)])
         case AskAgent() if words & {"agent", "peer", "delegate"}:
             return fill_in(tool, [(("url", "agent_url", "address", "agent"), wish.url), (QUESTION, wish.text)])
         case AskUser() if words & {"user", "human"} and words & {"ask", "question"}:
@@ -157,12 +164,19 @@ def _of_memory(
     tool: Tool, words: set[str], verbs: Sequence[str], given: list[tuple[Sequence[str], Any]]
 ) -> dict[str, Any] | None:
     """Arguments for a memory tool that has one of the verbs in its name, or among the actions that it offers."""
-    action, offered = _actions(tool)
-    if action and words & MEMORY:
-        verb = next((verb for verb in verbs if verb in offered), None)
-        return fill_in(tool, [((action,), verb), *given]) if verb else None
+    if words & MEMORY and _actions(tool)[0]:
+        return _with_action(tool, verbs, given)
     about_memory = words & MEMORY or words_of(tool.description) & MEMORY
     return fill_in(tool, given) if about_memory and words & set(verbs) else None
+
+
+def _with_action(tool: Tool, verbs: Sequence[str], given: list[tuple[Sequence[str], Any]]) -> dict[str, Any] | None:
+    """Arguments for a tool: if it offers actions, one of the verbs must be among them."""
+    action, offered = _actions(tool)
+    if action is None:
+        return fill_in(tool, given)
+    verb = next((verb for verb in verbs if verb in offered), None)
+    return fill_in(tool, [((action,), verb), *given]) if verb else None
 
 
 def _actions(tool: Tool) -> tuple[str | None, list[str]]:
