@@ -1,8 +1,8 @@
 """A LangGraph agent over A2A that keeps its conversations itself: `python langgraph_own_store.py DATA PORT`.
 
 Holdfast has the tasks, the order of turns and the messages that come again; what was said is in LangGraph's own
-checkpoints, a thread for each conversation. A turn that a dead process left behind is begun again: its message is in
-the checkpoint then, or is not, and has the same id both times, so it is there once.
+checkpoints, a thread for each conversation. A turn that a dead process left behind goes on from its last checkpoint, if
+its message is there, so neither the message nor its answer is there twice.
 
 Needs `langgraph`, `langgraph-checkpoint-sqlite` and `langchain-openai`; the model is the one at `OPENAI_BASE_URL`.
 """
@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiosqlite
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -49,10 +50,17 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
     # all others out.
     async with aiosqlite.connect(CHECKPOINTS, timeout=PATIENCE, isolation_level=None) as connection:
         agent = graph.compile(checkpointer=AsyncSqliteSaver(connection))
-        heard = {"messages": [HumanMessage(turn.text, id=turn.message_id)]}
-        thread = {"configurable": {"thread_id": turn.context_id}}
-        async for piece, _ in agent.astream(heard, thread, stream_mode="messages"):  # type: ignore[arg-type]
-            yield piece.text
+        # An id that comes again with other words is another message.
+        this = f"{turn.message_seq}-{turn.message_id}"
+        heard: MessagesState | None = {"messages": [HumanMessage(turn.text, id=this)]}
+        thread: Any = {"configurable": {"thread_id": turn.context_id}}
+        kept = (await agent.aget_state(thread)).values.get("messages", []) if turn.interrupted else []
+        if this in (ids := [each.id for each in kept]):
+            heard = None
+            for each in kept[ids.index(this) + 1 :]:
+                yield each.text
+        async for piece, _ in agent.astream(heard, thread, stream_mode="messages", durability="sync"):
+            yield piece.text  # type: ignore[union-attr]
 
 
 if __name__ == "__main__":

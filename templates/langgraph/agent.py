@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import aiosqlite
-from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.tools import ToolException, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -102,8 +102,9 @@ async def content(turn: Turn) -> list[str | dict[str, Any]]:
 
 async def handle(turn: Turn) -> AsyncIterator[str]:
     """The graph's answer as it comes; its past is the graph's own."""
-    # A turn that a dead process left is begun again: its message has the same id both times, so it is there once.
-    heard = {"messages": [HumanMessage(await content(turn), id=turn.message_id)]}
+    # An id that comes again with other words is another message.
+    this = f"{turn.message_seq}-{turn.message_id}"
+    heard: MessagesState | None = {"messages": [HumanMessage(await content(turn), id=this)]}
     thread: Any = {"configurable": {"thread_id": turn.context_id}}
     async with AsyncExitStack() as opened:
         checkpoints, memories = [
@@ -113,7 +114,15 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
         ]
         store = await opened.enter_async_context(AsyncSqliteStore(memories))
         agent = graph.compile(checkpointer=AsyncSqliteSaver(checkpoints), store=store)
-        async for piece, _ in agent.astream(heard, thread, stream_mode="messages"):  # type: ignore[arg-type]
+        # A turn that a dead process left goes on from its last checkpoint, if its message had come that far: LangGraph
+        # does that when it is given nothing. Each step is kept before the next.
+        kept = (await agent.aget_state(thread)).values.get("messages", []) if turn.interrupted else []
+        if this in (ids := [each.id for each in kept]):
+            heard = None
+            for each in kept[ids.index(this) :]:
+                if isinstance(each, AIMessage) and each.text:
+                    yield each.text
+        async for piece, _ in agent.astream(heard, thread, stream_mode="messages", durability="sync"):
             if isinstance(piece, AIMessageChunk) and piece.text:
                 yield piece.text
 
