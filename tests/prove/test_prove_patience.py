@@ -15,6 +15,7 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import CLASSIC
 from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.proofs.faults.effect import found_within
 from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict
@@ -121,3 +122,7 @@ async def test_the_effect_of_a_second_delivery_is_waited_for(tmp_path: Path) -> 
     delivered: dict[str, Any] = {}
     finding = await tried("duplicate", tmp_path, result)
     assert finding.verdict is Verdict.DISPROVEN, finding
+
+
+def test_an_effect_is_waited_for_longer_where_answers_are() -> None:
+    assert (found_within(30), found_within(240)) == (8, 60)
