@@ -15,19 +15,29 @@ from holdfast.core import SystemClock
 from holdfast.prove.evidence import open_evidence
 from holdfast.prove.runtime.facts import CLASSIC
 from holdfast.prove.runtime.proofs import catalogue
+from holdfast.prove.runtime.proofs.faults.effect import found_within
 from holdfast.prove.runtime.stage import Patience, Stage
 from holdfast.prove.targets.url import UrlTarget
 from holdfast.prove.verdict import Finding, Verdict
 
 LOOKS = 5
 """So often a task is seen as it was before it is seen as it becomes."""
+BUSY_SECONDS = 3.3
+"""So long a machine that is busy takes for an answer; more than the turns of these proofs think."""
 
 
-async def tried(proof: str, tmp_path: Path, result: Callable[[dict[str, Any]], dict[str, Any]]) -> Finding:
-    """What a proof finds of a target that answers a call with this result."""
+async def tried(
+    proof: str,
+    tmp_path: Path,
+    result: Callable[[dict[str, Any]], dict[str, Any]],
+    seconds: Callable[[dict[str, Any]], float] = lambda _: 0.0,
+) -> Finding:
+    """What a proof finds of a target that answers a call with this result, after so many seconds."""
 
     async def answer(request: bytes, writer: asyncio.StreamWriter) -> None:
-        body = json.dumps({"result": result(json.loads(request.partition(b"\r\n\r\n")[2]))})
+        call = json.loads(request.partition(b"\r\n\r\n")[2])
+        body = json.dumps({"result": result(call)})
+        await asyncio.sleep(seconds(call))
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
     evidence = open_evidence(tmp_path / "artifacts", "prove", SystemClock(), time.monotonic)
@@ -75,6 +85,25 @@ async def test_a_task_that_is_canceled_a_while_after_the_wish_is_canceled(tmp_pa
     assert finding.verdict is Verdict.PROVEN, finding
 
 
+async def test_a_task_that_is_still_running_at_the_first_look_that_is_answered_is_caught(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def result(call: dict[str, Any]) -> dict[str, Any]:
+        calls.append(call["method"])
+        if call["method"] == "SendMessage" and "CancelTask" in calls:
+            append(call, tmp_path)
+            return {"task": task("control", "COMPLETED")}
+        if call["method"] == "SendMessage":
+            return {"task": task("t", "WORKING")}
+        return task("t", "CANCELED" if "CancelTask" in calls else "WORKING")
+
+    def seconds(call: dict[str, Any]) -> float:
+        return BUSY_SECONDS if call["method"] == "GetTask" and calls.count("GetTask") == 1 else 0.0
+
+    finding = await tried("cancel", tmp_path, result, seconds)
+    assert finding.verdict is Verdict.PROVEN, finding
+
+
 async def test_the_effect_of_a_second_delivery_is_waited_for(tmp_path: Path) -> None:
     calls: list[str] = []
 
@@ -93,3 +122,7 @@ async def test_the_effect_of_a_second_delivery_is_waited_for(tmp_path: Path) -> 
     delivered: dict[str, Any] = {}
     finding = await tried("duplicate", tmp_path, result)
     assert finding.verdict is Verdict.DISPROVEN, finding
+
+
+def test_an_effect_is_waited_for_longer_where_answers_are() -> None:
+    assert (found_within(30), found_within(240)) == (8, 60)

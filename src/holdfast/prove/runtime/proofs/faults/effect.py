@@ -15,7 +15,8 @@ from holdfast.prove.runtime.stage import Stage
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SECONDS = 3
-FOUND_WITHIN_SECONDS = 8
+FOUND_WITHIN_SECONDS, FOUND_WITHIN_SHARE = 8, 0.25
+"""So long an effect is waited for at least, and so much of the time for an answer."""
 ASKED_WITHIN_SECONDS = 3
 HELD_SECONDS = 20
 NOBODY = (
@@ -38,8 +39,13 @@ async def _write(stage: Stage) -> None:
     accepted = await stage.say("accept", stage.new_context(), text, wait=False)
     if accepted.reply.task_id is None or not in_progress(accepted.reply):
         return
-    await stage.await_line("look", f"effect-{nonce}.txt", nonce, FOUND_WITHIN_SECONDS)
+    await stage.await_line("look", f"effect-{nonce}.txt", nonce, found_within(stage.bounds.answer))
     await stage.watch_task("see it running", accepted.reply.task_id, settled, stage.bounds.answer)
+
+
+def found_within(answer: float) -> float:
+    """How long an effect is waited for by whoever waits so long for an answer."""
+    return max(FOUND_WITHIN_SECONDS, FOUND_WITHIN_SHARE * answer)
 
 
 async def _ask(stage: Stage) -> None:
