@@ -47,7 +47,7 @@ RECOVERY_SECONDS = 120.0
 PR_SET_PDEATHSIG = 1
 PLAIN_CONTEXT = re.compile(r"[a-z0-9_-]{1,100}")
 
-CONFIG = {
+CONFIG = json.loads(Path(__file__).with_name("openclaw.json").read_text()) | {
     "models": {
         "catalogRefresh": {"enabled": False},
         "providers": {
@@ -67,22 +67,9 @@ CONFIG = {
             "heartbeat": {"every": "0m"},
         }
     },
-    "tools": {
-        "allow": ["read", "write", "edit", "exec", "process", "memory_search", "memory_get"],
-        "toolSearch": False,
-    },
-    "plugins": {"allow": ["memory-core"]},
     # What it remembers is found by its words: it would ask api.openai.com for embeddings, whatever model it has.
     "memory": {"search": {"provider": "none"}},
-    "gateway": {
-        "mode": "local",
-        "bind": "loopback",
-        "controlUi": {"enabled": False},
-        "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
-    },
-    "cron": {"enabled": False},
     "logging": {"file": str(FOLDER / "openclaw.log")},
-    "update": {"checkOnStart": False},
 }
 
 

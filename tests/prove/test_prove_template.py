@@ -227,6 +227,22 @@ def test_other_pins_are_another_venv_and_what_npm_locks_counts(tmp_path: Path) -
     assert third.node == folder
 
 
+def test_its_digest_is_another_when_it_runs_by_other_files_and_not_when_it_is_described_otherwise(
+    tmp_path: Path,
+) -> None:
+    template = Template("described", tmp_path)
+    (tmp_path / "agent.py").write_text("first")
+    first = template.digest
+    for name in ("README.md", "workflow.yml", "agent.pyc"):
+        (tmp_path / name).write_text("anything")
+        assert template.digest == first, name
+    for name in ("settings.json", "agent.py", "docs/README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("second")
+        assert template.digest != first, name
+        first = template.digest
+
+
 def test_what_cannot_be_installed_is_told_with_what_pip_said_and_leaves_no_venv(tmp_path: Path, cache: Path) -> None:
     folder = make_template(tmp_path / "mine", "", "holdfast-no-such-package==1 --hash=sha256:" + "0" * 64)
     environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}

@@ -21,7 +21,8 @@ from holdfast.venvs import NODE_FILES, Venv, VenvFailed, digest
 PACKAGE = Path(holdfast.__file__).resolve().parent
 PLACES = (PACKAGE / "templates", PACKAGE.parents[1] / "templates")
 AGENT, REQUIREMENTS = "agent.py", "requirements.txt"
-NO_PART = re.compile(r"(^|/)(__pycache__|node_modules)(/|$)|\.pyc$")
+NO_PART = re.compile(r"(^|/)(__pycache__|node_modules)(/|$)|\.pyc$|^(README\.md|workflow\.yml)$")
+"""What changes nothing that a template does."""
 
 
 class TemplateNotInstalled(HoldfastError):
@@ -54,7 +55,7 @@ class Template:
 
     @property
     def digest(self) -> str:
-        """One hash for all of its files: whatever has the same behaves the same."""
+        """One hash for all of its files that it runs by: whatever has the same behaves the same."""
         files = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*") if path.is_file())
         parts = [path for path in map(str, files) if not NO_PART.search(path)]
         told = "".join(f"{path}\0{sha256((self.folder / path).read_bytes()).hexdigest()}\n" for path in parts)
