@@ -188,6 +188,8 @@ def test_a_name_that_there_is_not_lists_those_that_there_are(tmp_path: Path) -> 
     assert set(template_names()) == {path.parent.name for path in Path("templates").glob("*/agent.py")}
     with pytest.raises(InvalidInput, match=r"there is no template '\./nowhere'"):
         find_template("./nowhere")
+    with pytest.raises(InvalidInput, match=r"there is no template 'xxx"):
+        find_template("x" * 5_000)
 
 
 @pytest.mark.parametrize("more", [{"store": "sqlite:///x"}, {"url": "http://localhost:1"}, {"probe_command": "x"}])

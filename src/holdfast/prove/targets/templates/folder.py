@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -98,10 +99,11 @@ def find_template(given: str) -> Template:
     """The template of this name, or in this folder; InvalidInput names those that there are."""
     places = [Path(given)] if os.sep in given or given in {".", ".."} else [place / given for place in PLACES]
     for folder in places:
-        if (folder / AGENT).is_file() and (folder / REQUIREMENTS).is_file():
-            return Template(folder.resolve().name, folder.resolve())
+        with suppress(OSError):  # a name may be longer than the system takes
+            if (folder / AGENT).is_file() and (folder / REQUIREMENTS).is_file():
+                return Template(folder.resolve().name, folder.resolve())
     if os.sep in given:
         hint = f"a template is a folder with {AGENT} and {REQUIREMENTS}: see docs/templates.md"
     else:
         hint = f"one of {', '.join(template_names())}, or a folder: ./my-template"
-    raise InvalidInput(f"there is no template {given!r}", hint=hint)
+    raise InvalidInput(f"there is no template {given!r:.80}", hint=hint)
