@@ -18,7 +18,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.matrix.cell import FAULT, PARTS, CellKey, CellRun, key_of, run_cell
+from tests.matrix.cell import FAULT, PARTS, TIMEOUT, CellKey, CellRun, key_of, run_cell
 from tests.matrix.page import put_into
 from tests.matrix.picture import picture
 from tests.matrix.results import judgement_of, judgements, missing, needless, newest
@@ -26,9 +26,6 @@ from tests.support.resumable import CHECKOUT, documents, held, keep
 
 from holdfast.core.errors import InvalidInput
 from holdfast.prove.targets.templates.folder import Template, find_template, template_names
-
-TIMEOUT = 60.0
-"""Seconds for an answer or a start: some runtimes take their time, and a machine that is busy takes more."""
 
 
 def say(text: str) -> None:

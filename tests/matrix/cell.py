@@ -22,6 +22,8 @@ Part = Literal["catalogue", "explore"]
 PARTS: tuple[Part, ...] = ("catalogue", "explore")
 CODE = ("src", "templates")
 FAULT = "fault"
+TIMEOUT = 60.0
+"""Seconds for an answer or a start: some runtimes take their time, and a machine that is busy takes more."""
 MEASURED = re.compile(r", pid \d+|(?:,? after | \()\d+\.\d+ s\)?")
 """What is of one run and of no use to a reader: process ids and times."""
 COUNTED = ("histories", "operations", "kills", "stops", "pauses")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from tests.matrix.cell import FAULT, PARTS, CellRun, Part, Unproven
+from tests.matrix.cell import FAULT, PARTS, TIMEOUT, CellRun, Part, Unproven
 from tests.matrix.results import Judgement, Judgements, judgement_of
 
 from holdfast.prove.explore.judge.claims import CLAIMS
@@ -155,9 +155,10 @@ def _disproof(run: CellRun, disproof: Unproven, judgement: Judgement | None) -> 
 
 
 def _again(run: CellRun, claim: Unproven) -> str:
+    more = f"--seed {run.seed} --timeout {TIMEOUT:g}"
     if run.part == "explore":
-        return f"holdfast prove explore --template {run.template} --profile all --budget {run.budget} --seed {run.seed}"
-    return f"holdfast prove --template {run.template} --only {claim.name} --seed {run.seed}"
+        return f"holdfast prove explore --template {run.template} --profile all --budget {run.budget} {more}"
+    return f"holdfast prove --template {run.template} --only {claim.name} {more}"
 
 
 def _open(templates: Sequence[str], runs: Runs) -> list[str]:

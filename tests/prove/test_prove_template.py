@@ -1,5 +1,6 @@
 """`--template`: an agent in a venv of its own, beside a simulator, and with no other network where that can be had."""
 
+import itertools
 import json
 import os
 import shlex
@@ -160,19 +161,23 @@ def test_a_template_is_explored(template: Path, tmp_path: Path) -> None:
     assert result.summary["explored"]["faults"] == []
 
 
-def test_the_commands_of_its_evidence_answer_again_if_somebody_asks_for_it(template: Path, tmp_path: Path) -> None:
+def test_the_commands_of_its_evidence_answer_again_if_somebody_asks_for_it(
+    template: Path, tmp_path: Path, cache: Path
+) -> None:
     proved = prove("--template", str(template), "--only", "memory", "--json", artifacts=tmp_path)
     folder = Path(proved.summary["evidence"])
     refused = prove("--again", str(folder), artifacts=tmp_path)
     assert refused.exit_code == 2
     assert "the template was not started" in refused.stderr
 
+    shutil.rmtree(cache)
     words = command("--again", str(folder), "memory", "--template", str(template), artifacts=tmp_path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         assert running.stdout is not None
-        assert any(said.startswith("the target runs at") for said in running.stderr)
-        curl = next(said.partition(":")[2] for said in running.stdout if "curl " in said)
+        said = list(itertools.takewhile(lambda line: not line.startswith("the target runs at"), running.stderr))
+        assert any("making its venv" in line for line in said), "what takes minutes the first time is said"
+        curl = next(line.partition(":")[2] for line in running.stdout if "curl " in line)
         answer = subprocess.run(shlex.split(curl), capture_output=True, text=True, check=True)
         assert "result" in json.loads(answer.stdout)
         running.send_signal(signal.SIGINT)

@@ -16,7 +16,6 @@ from holdfast.prove.explore.run import ExplorePlan, Explorer, Suspicion
 from holdfast.prove.explore.trial import Lab
 from holdfast.prove.explore.view import ExploreView, show
 from holdfast.prove.interrupt import cancel_on_signals
-from holdfast.prove.runtime.command import teller
 from holdfast.prove.view.result import print_line, tell
 from holdfast.terminal.text import escaped
 
@@ -24,7 +23,7 @@ from holdfast.terminal.text import escaped
 def explore(options: ExploreOptions) -> int:
     """Explore, report, return the exit code. A wrong option is InvalidInput before anything starts."""
     plan = plan_of(options)
-    options.prepare(teller(options))
+    options.prepare(options.tell)
     evidence = options.open_evidence("prove-explore")
     view = ExploreView(sys.stderr, plan, quiet=options.quiet)
     if options.as_ndjson:

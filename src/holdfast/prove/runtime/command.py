@@ -14,7 +14,7 @@ from holdfast.prove.runtime.options import RuntimeOptions
 from holdfast.prove.runtime.runs import repeat
 from holdfast.prove.runtime.runs.single_run import hide_in_logs, plan_of, run_once
 from holdfast.prove.runtime.selection import Selection
-from holdfast.prove.targets import Target, Tell
+from holdfast.prove.targets import Target
 from holdfast.prove.view import terminal
 from holdfast.prove.view.live import View
 from holdfast.prove.view.result import print_line, tell
@@ -27,12 +27,12 @@ def prove(options: RuntimeOptions) -> int:
     """Run the proofs, report, return the exit code. A wrong option is InvalidInput before anything starts."""
     selected = options.selected()
     options.check()
-    options.prepare(teller(options))
+    options.prepare(options.tell)
     evidence = options.open_evidence("prove")
     seed = options.draw_seed()
     if options.repeat > 1:
         return _tell(options, _run_often(options, selected, evidence, seed), evidence.folder)
-    target = options.target_in(evidence.folder, teller(options))
+    target = options.target_in(evidence.folder, options.tell)
     try:
         summary = _run(options, selected, target, evidence, seed)
         code = _tell(options, summary, evidence.folder)
@@ -42,17 +42,6 @@ def prove(options: RuntimeOptions) -> int:
         target.abandon()
         hide_in_logs(target, options)
     return code
-
-
-def teller(options: RuntimeOptions) -> Tell:
-    """Says a line on stderr, unless nobody wants to hear any."""
-
-    def tell(line: str) -> None:
-        if not options.quiet:
-            sys.stderr.write(f"{escaped(options.hide(redact(line)))}\n")
-            sys.stderr.flush()
-
-    return tell
 
 
 def _keep(target: Target) -> None:
@@ -99,7 +88,7 @@ def _run_often(options: RuntimeOptions, selected: Selection, evidence: Evidence,
     summaries: list[dict[str, Any]] = []
     for seed in range(first_seed, first_seed + options.repeat):
         inner = evidence.within(f"run-{len(summaries) + 1}")
-        target = options.target_in(inner.folder, teller(options))
+        target = options.target_in(inner.folder, options.tell)
         try:
             summary = _run(options, selected, target, inner, seed)
         finally:

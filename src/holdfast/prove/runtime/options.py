@@ -1,13 +1,14 @@
 """What the proof of a runtime can be asked for: one type for `holdfast prove` and for `holdfast.prove.prove`."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self, TypedDict
 
 from holdfast.core.errors import InvalidInput
-from holdfast.core.redact import HIDDEN
+from holdfast.core.redact import HIDDEN, redact
 from holdfast.prove.options import ARTIFACTS, ProverOptions, absolute
 from holdfast.prove.publication import NOTHING, Publication
 from holdfast.prove.runtime.own_proofs import with_own
@@ -20,6 +21,7 @@ from holdfast.prove.targets.containers.engine import find_engine
 from holdfast.prove.targets.containers.environment import image_environment, new_token
 from holdfast.prove.wire.credentials import NO_CREDENTIALS, Credentials, credentials
 from holdfast.prove.wire.envelopes import WireVersion
+from holdfast.terminal.text import escaped
 
 AS_THEY_ARE = ("seed", "timeout", "repeat", "turns", "keep_running", "quiet", "as_json", "as_ndjson")
 TOKEN, IMAGE = "HOLDFAST_PROVE_TOKEN", "TEMPLATE_IMAGE"
@@ -143,6 +145,12 @@ class RuntimeOptions(ProverOptions):
     def hide(self, value: Any) -> Any:
         """The value, however nested, without the credentials."""
         return self.credentials.mask(value)
+
+    def tell(self, line: str) -> None:
+        """Say a line on stderr, unless nobody wants to hear any."""
+        if not self.quiet:
+            sys.stderr.write(f"{escaped(self.hide(redact(line)))}\n")
+            sys.stderr.flush()
 
     def check(self) -> None:
         """InvalidInput if options contradict each other or name what is not there."""

@@ -48,7 +48,7 @@ def _again(options: RuntimeOptions, folder: Path, proof: str | None, confirm: Co
     summary = read(folder).summary
     shown = _commands(summary, proof)
     choice = _choice(options, summary, folder, confirm)
-    prepare(choice)
+    prepare(choice, options.tell)
     with TemporaryDirectory(prefix="holdfast-again-") as place:
         target = choose(choice, Path(place), options.timeout, options.credentials)
         if _upgraded(summary) and isinstance(target, UpgradableTarget):
