@@ -67,7 +67,7 @@ test-long: $(STAMP)/test  ## the counted runs: kills, races, fuzz
 
 e2e: $(STAMP)/test $(PEERS)/.stamp $(NODE)/.stamp apps  ## with other programs: a browser, containers, a balancer, frameworks; root installs them
 	@scripts/programs-here
-	@$(BIN)/python -m pytest -n 2 -m e2e --timeout 900 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 -m e2e --timeout 900 --durations 40 $(ARGS)
 
 check: $(STAMP)/test  ## ruff, mypy strict, the layering
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
