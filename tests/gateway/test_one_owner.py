@@ -93,7 +93,8 @@ def test_a_stopped_gateway_leaves_no_owner_and_a_killed_one_is_replaced(data: Pa
     assert gateway.stop()[0] == 0
     assert owner(data / "holdfast.db")[:3] == (first[0], None, None)
     with running(data, as_child=True) as second:
-        second.process.kill()  # and not waited for: it is a zombie
+        second.process.kill()
+        os.waitid(os.P_PID, second.process.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie, as nobody has taken its end
         with running(data) as third:
             assert append(third).status_code == 201
             assert owner(data / "holdfast.db")[:2] == (first[0] + 2, third.process.pid)
