@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.deploy.test_compose import STAND_INS, command, compose_command
+from tests.support.eventually import wait_until
 
 from holdfast.prove.runtime.proofs import GATE
 
@@ -24,6 +25,7 @@ TEMPLATES = ("langgraph", "pydantic-ai")
 """Those whose images are built soonest."""
 SERVE = "printf %s $A2A_TOKEN >/dev/shm/token; exec holdfast serve --token-file /dev/shm/token"
 FORGETFUL = f"rm -rf /data/*; {SERVE}"
+SLOW = "exec sleep 600"
 SILENT = "echo no model was named >&2; exit 4"
 CURIOUS = f"""
 echo $WISH $OPENAI_BASE_URL
@@ -127,6 +129,26 @@ def test_an_image_that_does_not_start_is_a_fault_that_says_its_last_words(
     done = canary(tmp_path, environment, variant("holdfast-test/silent", SILENT, tmp_path), "--only", "name", "--json")
     assert done.returncode == 2
     assert "it ended with exit code 4 before it was ready; its last words: no model was named" in done.stdout
+
+
+def test_nothing_is_left_of_a_proof_that_is_killed(runtime: str, environment: dict[str, str], tmp_path: Path) -> None:
+    image = variant("holdfast-test/slow", SLOW, tmp_path)
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    words = [sys.executable, "-m", "holdfast", "prove", "--image", image, "--artifacts", str(tmp_path / "proof")]
+    settings = {**os.environ, **environment, "TMPDIR": str(secrets), "A2A_TOKEN": "kept"}
+
+    def made() -> list[str]:
+        kinds = (["ps", "--all", "--format", "{{.Names}}"], ["volume", "ls"], ["network", "ls"])
+        return [line for kind in kinds for line in command("docker", *kind).stdout.splitlines() if "proof-" in line]
+
+    with subprocess.Popen(words, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
+        wait_until(lambda: command("docker", "ps", "--quiet", "--filter", f"ancestor={image}").stdout, pause=0.1)
+        assert len(made()) >= 4
+        assert list(secrets.iterdir())
+        prover.kill()
+    wait_until(lambda: not made(), pause=0.1)
+    wait_until(lambda: not list(secrets.iterdir()), pause=0.1)
 
 
 def test_an_image_that_is_not_there_is_a_fault(environment: dict[str, str], tmp_path: Path) -> None:

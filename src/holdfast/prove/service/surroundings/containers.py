@@ -1,6 +1,7 @@
 """The service and its programs in containers, by `deploy/compose.e2e.yml`, with either version of docker compose.
 
 The programs' data folders and the sessions' files are folders of the evidence, mounted; sessions are on a volume.
+Should this process be killed, what it started is removed nevertheless.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import httpx2
 from holdfast.core import HoldfastError
 from holdfast.core.redact import redact
 from holdfast.prove.service.surroundings import GATEWAY, Tell
+from holdfast.prove.targets.containers.cleanup import Cleanup
 from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFailed, find_engine
 from holdfast.prove.targets.process import HOST, free_port
 from holdfast.prove.targets.target import TargetNotReady
@@ -31,6 +33,7 @@ STAND_INS = {
 }
 """What `scripts/containers-here` makes where no image can be pulled."""
 DASHBOARD_PORT = 3000
+DOWN = ("down", "-v", "--remove-orphans", "-t", "10")
 BUILD_SECONDS = 1800.0
 LOOK_EVERY_SECONDS = 0.1
 ANSWER_SECONDS = 3.0
@@ -49,6 +52,7 @@ class ServiceContainers:
         self._project = f"holdfast-proof-{secrets.token_hex(3)}"
         self._engine: ContainerEngine | None = None
         self._settings: dict[str, str] = {}
+        self._cleanup: Cleanup | None = None
         self._ports = {name: free_port() for name in (GATEWAY, *sessions)}
         self._ports[DASHBOARD] = _dashboard_port()
         self.token: str | None = secrets.token_urlsafe(32)
@@ -73,6 +77,7 @@ class ServiceContainers:
     async def find_engine(self) -> str:
         self._engine = engine = await asyncio.to_thread(find_engine)
         self._settings = await asyncio.to_thread(self._told)
+        self._cleanup = Cleanup((*engine.compose, *self._place, *DOWN), self._settings)
         return f"{engine.command}, by {' '.join(engine.compose)}"
 
     async def build(self, tell: Tell) -> str:
@@ -116,8 +121,11 @@ class ServiceContainers:
     async def close(self) -> None:
         if self._engine is not None:
             self.logs()
-            await self._run("down", "-v", "--remove-orphans", "-t", "10")
+            await self._run(*DOWN)
             self._engine = None
+        if self._cleanup is not None:
+            await asyncio.to_thread(self._cleanup.call_off)
+            self._cleanup = None
         (self._folder / "token").unlink(missing_ok=True)
 
     def _told(self) -> dict[str, str]:
@@ -167,10 +175,16 @@ class ServiceContainers:
         """What a command of compose prints."""
         return await asyncio.to_thread(self._compose, *words)
 
+    @property
+    def _place(self) -> tuple[str, ...]:
+        return ("-p", self._project, "-f", str(self._file))
+
     def _compose(self, *words: str) -> str:
         assert self._engine is not None
-        place = ("-p", self._project, "-f", str(self._file))
-        return self._engine.compose_call(*place, *words, settings=self._settings, within=BUILD_SECONDS)
+        holding = () if self._cleanup is None else self._cleanup.held
+        return self._engine.compose_call(
+            *self._place, *words, settings=self._settings, within=BUILD_SECONDS, holding=holding
+        )
 
 
 def _dashboard_port() -> int:

@@ -40,9 +40,11 @@ class ContainerEngine:
         """What the engine says to a command; EngineFailed if it does not end with 0 in time."""
         return _call([self.command, *words], within, with_stderr=with_stderr)
 
-    def compose_call(self, *words: str, settings: Mapping[str, str], within: float = CALL_SECONDS) -> str:
-        """The same of compose; the settings are what its file refers to."""
-        return _call([*self.compose, *words], within, {**os.environ, **settings})
+    def compose_call(
+        self, *words: str, settings: Mapping[str, str], within: float = CALL_SECONDS, holding: Sequence[int] = ()
+    ) -> str:
+        """The same of compose; the settings are what its file refers to, and it holds these open files as long."""
+        return _call([*self.compose, *words], within, {**os.environ, **settings}, holding=holding)
 
     def container(self, project: str, service: str, *, running: bool = False) -> str:
         """The id of the container that compose made for a service; "" if there is none, or none that runs."""
@@ -76,7 +78,12 @@ def _answers(*words: str) -> bool:
 
 
 def _call(
-    words: Sequence[str], within: float, environment: Mapping[str, str] | None = None, *, with_stderr: bool = False
+    words: Sequence[str],
+    within: float,
+    environment: Mapping[str, str] | None = None,
+    *,
+    with_stderr: bool = False,
+    holding: Sequence[int] = (),
 ) -> str:
     shown = " ".join(words[:2])
     try:
@@ -90,6 +97,7 @@ def _call(
             errors="replace",
             timeout=within,
             check=False,
+            pass_fds=holding,
         )
     except subprocess.TimeoutExpired:
         raise EngineFailed(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core.redact import redact, redact_file
+from holdfast.prove.targets.containers.cleanup import Cleanup
 from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFailed, find_engine
 from holdfast.prove.targets.containers.environment import PORT
 from holdfast.prove.targets.containers.link import HOST, Link
@@ -24,6 +25,7 @@ GRACE_SECONDS = 10
 NEVER = "0001-"
 """How the time begins at which a container ended that never ran."""
 LOOK_EVERY_SECONDS = 0.05
+DOWN = ("down", "--volumes", "--timeout", "0")
 COMPOSE_FILE = Path(__file__).with_name("compose.yml")
 Tell = Callable[[str], None]
 
@@ -32,7 +34,7 @@ class ContainerTarget:
     """Starts, stops, kills and pauses a container; the first start makes the network, the volumes and the sender.
 
     When it is abandoned, what the image kept in /data is copied to `data` in the folder, and all that was made is
-    removed.
+    removed. Should this process be killed before, all is removed nevertheless.
     """
 
     command_line = ""
@@ -65,6 +67,7 @@ class ContainerTarget:
         self._engine: ContainerEngine | None = None
         self._settings: dict[str, str] = {}
         self._secret: Path | None = None
+        self._cleanup: Cleanup | None = None
         self._runtime = ""
         self._sender = ""
         self._ended_before = NEVER
@@ -142,12 +145,14 @@ class ContainerTarget:
             with suppress(EngineFailed):
                 self._call("cp", f"{self._runtime}:/data", str(self._folder / "data"))
         try:
-            self._compose("down", "--volumes", "--timeout", "0")
+            self._compose(*DOWN)
         except EngineFailed as error:
             self._tell(f"what was started could not be removed: {error.message}")
         if self._secret is not None:
             shutil.rmtree(self._secret, ignore_errors=True)
-        self._engine, self._runtime = None, ""
+        if self._cleanup is not None:
+            self._cleanup.call_off()
+        self._engine, self._runtime, self._cleanup = None, "", None
 
     def _prepare(self) -> None:
         """The sender, running, and the runtime, which has yet to be started."""
@@ -158,16 +163,17 @@ class ContainerTarget:
         workspace = self._folder / "workspace"
         workspace.mkdir(exist_ok=True)
         workspace.chmod(0o777)  # the runtime is another user
-        secret = Path(tempfile.mkdtemp(prefix="holdfast-proof-"))  # compose asks for it each time; it is no evidence
+        # Compose asks for it each time, and it is no evidence.
+        self._secret = secret = Path(tempfile.mkdtemp(prefix="holdfast-proof-"))
         environment = secret / "environment"
         environment.write_text("".join(f"{name}={value}\n" for name, value in self._environment.items()))
-        self._secret = secret
         self._settings = {
             "HOLDFAST_PROOF_IMAGE": self.name,
             "HOLDFAST_PROOF_SENDER": sender,
             "HOLDFAST_PROOF_ENVIRONMENT": str(environment),
             "HOLDFAST_PROOF_WORKSPACE": str(workspace),
         }
+        self._cleanup = Cleanup((*self._engine.compose, *self._place, *DOWN), self._settings, secret)
         self._tell(f"starting a container of {redact(self.name)}")
         self._compose("up", "--no-start", within=600.0)
         self._sender, self._runtime = (self._engine.container(self._project, name) for name in ("sender", "runtime"))
@@ -236,7 +242,11 @@ class ContainerTarget:
         assert self._engine is not None
         return self._engine.call(*words, with_stderr=with_stderr)
 
+    @property
+    def _place(self) -> tuple[str, ...]:
+        return ("--project-name", self._project, "--file", str(COMPOSE_FILE))
+
     def _compose(self, *words: str, within: float = 120.0) -> str:
         assert self._engine is not None
-        place = ("--project-name", self._project, "--file", str(COMPOSE_FILE))
-        return self._engine.compose_call(*place, *words, settings=self._settings, within=within)
+        holding = () if self._cleanup is None else self._cleanup.held
+        return self._engine.compose_call(*self._place, *words, settings=self._settings, within=within, holding=holding)
