@@ -1,6 +1,7 @@
 """One session: its transcript from the newest page on, what belongs to it, and replies."""
 
 import re
+from typing import Any
 
 import httpx2
 import pytest
@@ -11,6 +12,13 @@ from tests.dashboard.writing import append, describe, message, ok
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 ON_BOTH_ENGINES = True
+OPENED_AND_SCROLLED_IN_ONE_FRAME = """async (transcript) => {
+  const folded = transcript.querySelectorAll("[aria-expanded=false]");
+  folded.forEach((each) => each.click());
+  while (transcript.querySelector("[aria-expanded=false]")) await null;  // drawn, and not measured yet
+  transcript.scrollTop = transcript.scrollHeight;
+  transcript.dispatchEvent(new Event("scroll"));
+}"""
 
 
 def test_who_said_what_with_markdown_and_tools_folded(tab: Tab, client: httpx2.Client) -> None:
@@ -68,6 +76,19 @@ def test_older_events_that_come_leave_the_reader_where_he_is(tab: Tab, client: h
         transcript.evaluate("(each) => { each.scrollTop = 0; }")
         tab.wait_for_top_below(first)
         expect(tab.page.locator(f'[data-seq="{first}"]')).to_be_in_viewport()
+
+
+def test_rows_that_grow_at_the_end_are_followed_to_the_new_end(tab: Tab, client: httpx2.Client) -> None:
+    lines = [f"line {number}" for number in range(60)]
+    acted: list[dict[str, Any]] = [{"type": "act", "details": {"lines": lines}} for _ in range(60)]
+    append(client, "grows-1", *acted)
+    tab.go("sessions/grows-1")
+    expect(tab.page.locator('[data-seq="60"]')).to_be_in_viewport()
+    transcript = tab.page.get_by_role("region", name="Transcript")
+    transcript.evaluate(OPENED_AND_SCROLLED_IN_ONE_FRAME)
+    expect(tab.page.locator('[data-seq="60"]').get_by_text('"line 59"')).to_be_in_viewport()
+    transcript.evaluate("(each) => { each.scrollTop = 0; }")
+    expect(tab.page.locator('[data-seq="1"]')).to_be_in_viewport()
 
 
 def test_one_who_wants_no_motion_begins_at_the_end_too(screen: Screen, client: httpx2.Client) -> None:
