@@ -48,7 +48,10 @@ one_at_a_time = asyncio.Lock()
 
 
 def keep(file: Path, text: str) -> None:
-    """Have the text in the file, and on the disk, or what was there before."""
+    """Have the text in the file, and on the disk, or what was there before.
+
+    Not in a thread: that would go on writing for a turn that is canceled, beside the next one.
+    """
     new = file.with_suffix(".new")
     with new.open("w") as written:
         written.write(text)
@@ -66,7 +69,7 @@ async def remember(fact: str) -> str:
     """Remember a fact, for every conversation to come."""
     async with one_at_a_time:
         await memory.add(MemoryContent(content=fact, mime_type=MemoryMimeType.TEXT))
-        await asyncio.to_thread(keep, MEMORIES, memory.dump_component().model_dump_json())
+        keep(MEMORIES, memory.dump_component().model_dump_json())
     return f"Remembered: {fact}"
 
 
@@ -123,7 +126,7 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
     file = CONVERSATIONS / f"{hashlib.sha256(turn.context_id.encode()).hexdigest()}.json"
 
     async def keep_state() -> None:
-        await asyncio.to_thread(keep, file, json.dumps({"message": this, "state": await agent.save_state()}))
+        keep(file, json.dumps({"message": this, "state": await agent.save_state()}))
 
     # An id that comes again with other words is another message.
     this, newest = [turn.message_id, turn.message_seq], None

@@ -140,7 +140,8 @@ async def end(process: asyncio.subprocess.Process) -> None:
 async def handle(turn: Turn) -> AsyncIterator[str]:
     """Claude Code's answer as it comes; its past is Claude Code's own."""
     session = uuid5(NAMESPACE_URL, f"a2a:{turn.context_id}")
-    message = str(uuid5(session, turn.message_id))
+    # An id that comes again with other words is another message.
+    message = str(uuid5(session, f"{turn.message_seq}-{turn.message_id}"))
     sent = {"type": "user", "uuid": message, "message": {"role": "user", "content": await content(turn)}}
     known = transcript(session)
     # A turn that a dead process left has its message in the transcript: Claude Code does not hear it twice, but goes on

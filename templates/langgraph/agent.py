@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import aiosqlite
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import ToolException, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -80,7 +80,7 @@ async def answer(state: MessagesState) -> dict[str, Any]:
 
 graph = StateGraph(MessagesState)
 graph.add_node("answer", answer)
-graph.add_node("tools", ToolNode(TOOLS, handle_tool_errors=(OSError, ToolException)))
+graph.add_node("tools", ToolNode(TOOLS, handle_tool_errors=(OSError, ValueError, ToolException)))
 graph.add_edge(START, "answer")
 graph.add_conditional_edges("answer", tools_condition)
 graph.add_edge("tools", "answer")
@@ -100,11 +100,17 @@ async def content(turn: Turn) -> list[str | dict[str, Any]]:
     return blocks
 
 
+def cut_off(kept: list[AnyMessage]) -> list[AnyMessage]:
+    """A word for each call of a tool that has no result, as its turn was canceled or failed: a model wants one."""
+    answered = {each.tool_call_id for each in kept if isinstance(each, ToolMessage)}
+    calls = [call["id"] for each in kept if isinstance(each, AIMessage) for call in each.tool_calls]
+    return [ToolMessage("It was cut off.", tool_call_id=call) for call in calls if call not in answered]
+
+
 async def handle(turn: Turn) -> AsyncIterator[str]:
     """The graph's answer as it comes; its past is the graph's own."""
     # An id that comes again with other words is another message.
     this = f"{turn.message_seq}-{turn.message_id}"
-    heard: MessagesState | None = {"messages": [HumanMessage(await content(turn), id=this)]}
     thread: Any = {"configurable": {"thread_id": turn.context_id}}
     async with AsyncExitStack() as opened:
         checkpoints, memories = [
@@ -116,8 +122,10 @@ async def handle(turn: Turn) -> AsyncIterator[str]:
         agent = graph.compile(checkpointer=AsyncSqliteSaver(checkpoints), store=store)
         # A turn that a dead process left goes on from its last checkpoint, if its message had come that far: LangGraph
         # does that when it is given nothing. Each step is kept before the next.
-        kept = (await agent.aget_state(thread)).values.get("messages", []) if turn.interrupted else []
-        if this in (ids := [each.id for each in kept]):
+        kept = (await agent.aget_state(thread)).values.get("messages", [])
+        said: list[AnyMessage] = [*cut_off(kept), HumanMessage(await content(turn), id=this)]
+        heard: MessagesState | None = {"messages": said}
+        if turn.interrupted and this in (ids := [each.id for each in kept]):
             heard = None
             for each in kept[ids.index(this) :]:
                 if isinstance(each, AIMessage) and each.text:

@@ -20,7 +20,6 @@ from pydantic_ai import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
-    ModelRetry,
     ModelSettings,
     PartDeltaEvent,
     PartStartEvent,
@@ -62,20 +61,25 @@ SELECT message_id = ?2 AND message_seq = ?3, messages FROM turns WHERE conversat
 def in_workspace(path: str) -> Path:
     """The path below the workspace; whatever leads out of it is refused, and the model is told so."""
     if not (found := (WORKSPACE / path).resolve()).is_relative_to(WORKSPACE):
-        raise ModelRetry(f"{path} is not in the workspace")
+        raise ValueError(f"{path} is not in the workspace")
     return found
 
 
 def read_file(path: str) -> str:
     """Read a file of the workspace. What a skill is for, and how to use it, is in skills/NAME/SKILL.md."""
-    file = in_workspace(path)
-    return file.read_text() if file.is_file() else f"There is no file {path}."
+    try:
+        return in_workspace(path).read_text()
+    except (OSError, ValueError) as error:
+        return f"{path} cannot be read: {error}"
 
 
 def append_to_file(path: str, line: str) -> str:
     """Append a line to a file of the workspace."""
-    with in_workspace(path).open("a") as file:
-        file.write(f"{line}\n")
+    try:
+        with in_workspace(path).open("a") as file:
+            file.write(f"{line}\n")
+    except (OSError, ValueError) as error:
+        return f"{path} cannot be written: {error}"
     return f"Appended to {path}."
 
 
