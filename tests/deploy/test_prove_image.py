@@ -5,6 +5,7 @@ Needs a Docker engine. Where images cannot be pulled, `scripts/containers-here` 
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ FORGETFUL = f"rm -rf /data/*; {SERVE}"
 SLOW = "exec sleep 600"
 SILENT = "echo no model was named >&2; exit 4"
 CURIOUS = f"""
-echo $WISH $OPENAI_BASE_URL
+echo "$WISH" $OPENAI_BASE_URL
 python3 -c "import socket; socket.create_connection(('192.0.2.1', 53), 3)" 2>/dev/null || echo no way out
 {SERVE}
 """
@@ -131,7 +132,11 @@ def test_an_image_that_does_not_start_is_a_fault_that_says_its_last_words(
     assert "it ended with exit code 4 before it was ready; its last words: no model was named" in done.stdout
 
 
-def test_nothing_is_left_of_a_proof_that_is_killed(runtime: str, environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["it runs", "it is made"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+def test_nothing_is_left_of_a_proof_that_is_ended(
+    runtime: str, environment: dict[str, str], tmp_path: Path, number: int, moment: str
+) -> None:
     image = variant("holdfast-test/slow", SLOW, tmp_path)
     secrets = tmp_path / "secrets"
     secrets.mkdir()
@@ -143,12 +148,13 @@ def test_nothing_is_left_of_a_proof_that_is_killed(runtime: str, environment: di
         return [line for kind in kinds for line in command("docker", *kind).stdout.splitlines() if "proof-" in line]
 
     with subprocess.Popen(words, env=settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as prover:
-        wait_until(lambda: command("docker", "ps", "--quiet", "--filter", f"ancestor={image}").stdout, pause=0.1)
-        assert len(made()) >= 4
-        assert list(secrets.iterdir())
-        prover.kill()
-    wait_until(lambda: not made(), pause=0.1)
+        wait_until(lambda: list(secrets.iterdir()))
+        if moment == "it runs":
+            wait_until(lambda: command("docker", "ps", "--quiet", "--filter", f"ancestor={image}").stdout, pause=0.1)
+            assert len(made()) >= 4
+        prover.send_signal(number)
     wait_until(lambda: not list(secrets.iterdir()), pause=0.1)
+    wait_until(lambda: not made(), pause=0.1)
 
 
 def test_an_image_that_is_not_there_is_a_fault(environment: dict[str, str], tmp_path: Path) -> None:
@@ -161,10 +167,11 @@ def test_there_is_no_way_out_and_the_image_is_told_what_it_was_to_be_told(
     runtime: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     image = variant("holdfast-test/curious", CURIOUS, tmp_path)
-    done = canary(tmp_path, environment, image, "--only", "name", "--env", "WISH=a table for two")
+    wish = """a "table" for $two, it's #2"""
+    done = canary(tmp_path, environment, image, "--only", "name", "--env", f"WISH={wish}")
     assert done.returncode == 0, done.stdout + done.stderr
     log = (tmp_path / "prove" / "latest" / "target-1.log").read_text()
-    assert "a table for two http://sender:18080/v1" in log
+    assert f"{wish} http://sender:18080/v1" in log
     assert "no way out" in log
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE, eventually
 
 from holdfast.prove.targets.containers.link import HOST, Link
 
@@ -21,7 +21,7 @@ async def linked_to(port: int) -> AsyncIterator[Link]:
         yield link
     finally:
         link.close()
-        await eventually(lambda: len(asyncio.all_tasks()) <= before)
+        await eventually(lambda: len(asyncio.all_tasks()) <= before and not link.opened)
 
 
 @asynccontextmanager
@@ -69,6 +69,17 @@ async def test_a_connection_that_the_target_ends_has_ended_here_and_another_can_
         assert await said_again(link, b"hello") == b"hello"
         assert heard == [b"hang up", b"hello"]
         writer.close()
+
+
+async def test_of_two_connections_the_newer_may_speak_first() -> None:
+    async with echo() as (_, port, _), linked_to(port) as link:
+        older, to_older = await asyncio.open_connection(HOST, link.port)
+        newer, to_newer = await asyncio.open_connection(HOST, link.port)
+        for reader, writer in ((newer, to_newer), (older, to_older)):
+            writer.write(b"hello")
+            assert await asyncio.wait_for(reader.readexactly(5), PATIENCE) == b"hello"
+        to_older.close()
+        to_newer.close()
 
 
 async def test_nobody_there_is_a_connection_that_ends() -> None:

@@ -89,6 +89,7 @@ def evidence(folder: Path, *, data: bool = True, **more: Any) -> Path:
         ({"arguments": {"command": "serve \x1b[2J {port} {data}"}}, "the command was not run"),
         ({"arguments": {"command": "serve --token *** {port} {data}"}}, "was masked"),
         ({"arguments": {"url": "http://h"}}, "has its data elsewhere"),
+        ({"arguments": {"image": "acme/agent"}}, "an image is not started again"),
         ({"arguments": {"store": "postgresql://h/db"}}, "is not in its folder"),
         ({"arguments": {"target": "broken:telepathy"}}, "there is no target"),
         ({"arguments": {}, "runs": []}, "is about several runs"),

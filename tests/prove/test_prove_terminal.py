@@ -48,6 +48,7 @@ def test_a_reader_who_wants_to_try_a_command_is_told_how() -> None:
     for more, told in (
         ({}, again),
         ({"arguments": {"command": "serve {data}"}}, again),
+        ({"arguments": {"template": "./my template"}}, "--again /somewhere --template './my template'\n"),
         ({"arguments": {"command": "serve ./data"}}, keep),
         ({"arguments": {"store": "postgresql://h/db"}}, keep),
         ({"runs": []}, keep),

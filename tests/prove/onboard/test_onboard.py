@@ -110,6 +110,32 @@ def test_other_jobs_of_a_gitlab_file_stay_as_they_are(template: Path) -> None:
     assert file.read_text().count(BEGIN) == 1
 
 
+@pytest.mark.parametrize(
+    ("stages", "stage"),
+    [
+        ("stages: [build, deploy]\n", "build"),
+        ("stages:\n  # in order\n  - 'prepare'\n  - roll-out # by hand\n", "prepare"),
+        ("stages:\n- build\n- test\n", None),
+        ("", None),
+    ],
+)
+def test_the_job_is_in_a_stage_that_the_gitlab_file_has(template: Path, stages: str, stage: str | None) -> None:
+    file = template / ".gitlab-ci.yml"
+    file.write_text(f"{stages}unit:\n  stage: {stage or 'test'}\n  script: [make test]\n")
+    assert onboard(str(template))[0] == 0
+    assert jobs(file)[CHECK].get("stage") == stage
+    assert "unchanged" in onboard(str(template))[1]
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_somebody_elses_job_of_that_name_is_never_shadowed(template: Path, more: tuple[str, ...]) -> None:
+    file = template / ".gitlab-ci.yml"
+    file.write_text(f"{CHECK}:\n  script: [make canary]\n")
+    code, _, told = onboard(str(template), *more)
+    assert (code, "was not written here" in told) == (2, True)
+    assert file.read_text() == f"{CHECK}:\n  script: [make canary]\n"
+
+
 def test_many_repositories_each_have_their_line(template: Path) -> None:
     other = template.parent / "template-langgraph"
     other.mkdir()

@@ -13,7 +13,7 @@ from pathlib import Path
 from holdfast.core.durable_files import write_whole
 from holdfast.core.errors import Conflict, InvalidInput
 from holdfast.prove.onboard.forges import Forge
-from holdfast.prove.onboard.workflow import PYTEST
+from holdfast.prove.onboard.workflow import CHECK, PYTEST
 
 BEGIN = "# >>> written by `holdfast onboard`; run it again to renew it "
 END = "# <<< holdfast onboard"
@@ -65,7 +65,12 @@ def plan(
         raise InvalidInput(f"{repository} has no {dockerfile}", hint="name it with --dockerfile, or see --pytest")
     if not re.fullmatch(r"[A-Za-z0-9 ._/:@+,=<>~!\[\]-]+", requirement):
         raise InvalidInput(f"{requirement!r} is nothing that pip understands", hint="for example holdfast==1.2.3")
-    text = forge.write(dockerfile, requirement)
+    others = _others(repository / forge.file) if forge.shared else ""
+    if re.search(rf"^[\"']?{re.escape(CHECK)}[\"']?\s*:", others, re.MULTILINE):
+        raise Conflict(
+            f"{repository / forge.file} has a job {CHECK} that was not written here", hint="take it out, or rename it"
+        )
+    text = forge.write(dockerfile, requirement, others)
     return [_file(repository, forge.file, text, shared=forge.shared, force=force)]
 
 
@@ -90,6 +95,14 @@ def _file(repository: Path, file: str, text: str, *, shared: bool, force: bool) 
     if not shared:
         return Change(repository, file, before, block)
     return Change(repository, file, before, before.rstrip("\n") + "\n\n" + block)
+
+
+def _others(path: Path) -> str:
+    """What is in a file beside what was written here; nothing if it cannot be read."""
+    try:
+        return BLOCK.sub("", path.read_text())
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _hash(text: str) -> str:

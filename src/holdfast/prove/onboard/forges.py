@@ -20,8 +20,8 @@ class Forge:
     file: str
     """Where the workflow is, in a file of its own or, if `shared`, among others' jobs."""
     shared: bool
-    write: Callable[[str, str], str]
-    """The workflow, for a Dockerfile and what to install."""
+    write: Callable[[str, str, str], str]
+    """The workflow, for a Dockerfile, what to install, and what else is in the file."""
     check: str
     """What the check is called where it can be required."""
     required: str
@@ -34,9 +34,9 @@ GITEA = Forge(
     "gitea",
     f".gitea/workflows/{CHECK}.yml",
     False,
-    lambda dockerfile, requirement: actions(dockerfile, requirement, upload="v3"),
+    lambda dockerfile, requirement, _: actions(dockerfile, requirement, upload="v3"),
     f"{CHECK} / {CHECK} (pull_request)",
-    """PATCH /api/v1/repos/OWNER/REPO/branch_protections/main
+    """PATCH /api/v1/repos/OWNER/REPO/branch_protections/BRANCH
 {{"enable_status_check": true, "status_check_contexts": ["{check}"]}}""",
 )
 GITHUB = Forge(
@@ -45,10 +45,10 @@ GITHUB = Forge(
     "github",
     f".github/workflows/{CHECK}.yml",
     False,
-    lambda dockerfile, requirement: actions(dockerfile, requirement, upload="v4"),
+    lambda dockerfile, requirement, _: actions(dockerfile, requirement, upload="v4"),
     CHECK,
-    """PATCH /repos/OWNER/REPO/branches/main/protection/required_status_checks
-{{"strict": false, "contexts": ["{check}"]}}""",
+    """POST /repos/OWNER/REPO/branches/BRANCH/protection/required_status_checks/contexts
+{{"contexts": ["{check}"]}}""",
 )
 GITLAB = Forge(
     "gitlab",

@@ -1,5 +1,6 @@
 """What the workflow does: the same shell lines on every forge, and around them what each forge wants to read."""
 
+import re
 import textwrap
 
 from holdfast import __version__
@@ -66,7 +67,7 @@ jobs:
 """
 GITLAB = """\
 {check}:
-  image: docker:cli
+{stage}  image: docker:cli
   services: ["docker:dind"]
   timeout: 20 minutes
   rules:
@@ -92,6 +93,7 @@ GITLAB = """\
     reports:
       junit: canary.xml
 """
+STAGES = re.compile(r"^stages:(?P<names>\s*\[[^\]]*\]|(?:\s*\n\s*-[^\n]*|\s*#[^\n]*)+)", re.MULTILINE)
 PYTEST = '''\
 """Does the runtime of this repository remember? The canaries of session continuity, by Holdfast's pytest plugin."""
 
@@ -113,9 +115,17 @@ def actions(dockerfile: str, requirement: str, *, upload: str) -> str:
     return ACTIONS.format(check=CHECK, kept=KEPT, version=__version__, upload=upload, **steps)
 
 
-def gitlab(dockerfile: str, requirement: str) -> str:
-    """The job for GitLab."""
-    return GITLAB.format(check=CHECK, kept=KEPT, version=__version__, **_steps(dockerfile, requirement, 6))
+def gitlab(dockerfile: str, requirement: str, others: str) -> str:
+    """The job for GitLab, in a stage that there is, by what else is in its file."""
+    stages = _stages(others)
+    stage = f"  stage: {stages[0]}\n" if stages and "test" not in stages else ""  # which it is in, if it says nothing
+    return GITLAB.format(check=CHECK, stage=stage, kept=KEPT, version=__version__, **_steps(dockerfile, requirement, 6))
+
+
+def _stages(pipeline: str) -> list[str]:
+    """The stages that a GitLab file names, if it does."""
+    found = STAGES.search(pipeline)
+    return re.findall(r"[^\s,\[\]\"'-][^\s,\[\]\"']*", re.sub(r"#.*", "", found["names"])) if found else []
 
 
 def _steps(dockerfile: str, requirement: str, indent: int) -> dict[str, str]:

@@ -4,6 +4,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+NO_EFFECT_SEEN = (
+    "the target needs a tool that writes files into its workspace; "
+    "with --command or --url, --workspace names that folder"
+)
+"""What to do where nothing of what was asked for came into the workspace."""
+
 
 class Workspace:
     """Looks at files and puts some there, which it can take out again.

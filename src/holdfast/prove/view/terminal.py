@@ -87,7 +87,9 @@ def _how_to_try(summary: Mapping[str, Any], outcomes: Sequence[Mapping[str, Any]
     if not ended or not any(found["verdict"] == Verdict.DISPROVEN and found.get("curl") for found in outcomes):
         return ""
     line, elsewhere = arguments.get("command"), arguments.get("store") or "runs" in summary
-    how = f"holdfast prove --again {shlex.quote(summary['evidence'])}"
+    template = arguments.get("template")
+    named = f" --template {shlex.quote(template)}" if template else ""
+    how = f"holdfast prove --again {shlex.quote(summary['evidence'])}{named}"
     if elsewhere or (line and "{data}" not in line):
         how = "run again with --keep-running"
     return f"\nthe target has ended; to try these commands: {how}\n"

@@ -6,6 +6,7 @@ from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
+from holdfast.prove.runtime.workspace import NO_EFFECT_SEEN
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 LONG_TURN_SECONDS = 3
@@ -54,7 +55,7 @@ def check(history: History, facts: Facts) -> Finding:
             expected=f"the line {control.line} in {control.path}",
             got=turn.reply.describe(),
             curl=turn.curl,
-            hint="the target needs a tool that writes files, and --workspace must be the folder it works in",
+            hint=NO_EFFECT_SEEN,
         )
     if seen.count:
         return disproven(

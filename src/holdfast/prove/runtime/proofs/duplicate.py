@@ -5,6 +5,7 @@ from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import FileLook, History, TurnRecord
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
+from holdfast.prove.runtime.workspace import NO_EFFECT_SEEN
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 FIRST, LATER, NAMESAKE = "first delivery", "delivery after the stop", "delivery in another context"
@@ -106,7 +107,7 @@ def _nothing(step: str, turn: TurnRecord, seen: FileLook) -> Finding:
         expected=expected,
         got=got,
         curl=turn.curl,
-        hint="the target needs a tool that writes files, and --workspace must be the folder it works in",
+        hint=NO_EFFECT_SEEN,
     )
 
 

@@ -94,14 +94,7 @@ def _commands(summary: Document, proof: str | None) -> str:
 def _choice(options: RuntimeOptions, summary: Document, folder: Path, confirm: Confirm) -> Choice:
     """The target that was proven, on the port that the commands name."""
     given, recorded = options.choice, _dict(summary, "arguments")
-    if "runs" in summary:
-        raise InvalidInput(f"{folder} is about several runs", hint=f"name one of them: --again {folder / 'run-1'}")
-    if given.url is not None or recorded.get("url"):
-        raise InvalidInput("the target of a --url has its data elsewhere", hint="try the commands on it as it runs")
-    if recorded.get("store"):
-        raise InvalidInput("the store of this run is not in its folder", hint="--again is for a run without --store")
-    if not (folder / "data").is_dir():
-        raise InvalidInput(f"there is no data in {folder}", hint="a run whose target was ours leaves it there")
+    _refuse_elsewhere(given, recorded, summary, folder)
     chosen = given
     if given.command is None and given.name is None and given.template is None:
         line, following = text(recorded.get("command")), text(recorded.get("next_command"))
@@ -134,6 +127,22 @@ def _choice(options: RuntimeOptions, summary: Document, folder: Path, confirm: C
     chosen = replace(chosen, port=given.port or _port(summary))
     check(chosen)
     return chosen
+
+
+def _refuse_elsewhere(given: Choice, recorded: dict[str, Any], summary: Document, folder: Path) -> None:
+    """InvalidInput where the folder has no data that a target could be started on."""
+    if "runs" in summary:
+        raise InvalidInput(f"{folder} is about several runs", hint=f"name one of them: --again {folder / 'run-1'}")
+    if given.url is not None or recorded.get("url"):
+        raise InvalidInput("the target of a --url has its data elsewhere", hint="try the commands on it as it runs")
+    if given.image is not None or recorded.get("image"):
+        raise InvalidInput(
+            "an image is not started again on what it left", hint=f"its data is in {folder / 'data'}; prove it again"
+        )
+    if recorded.get("store"):
+        raise InvalidInput("the store of this run is not in its folder", hint="--again is for a run without --store")
+    if not (folder / "data").is_dir():
+        raise InvalidInput(f"there is no data in {folder}", hint="a run whose target was ours leaves it there")
 
 
 def _agree(line: str, confirm: Confirm) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import os
 import secrets
 import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -53,6 +54,7 @@ class ServiceContainers:
         self._engine: ContainerEngine | None = None
         self._settings: dict[str, str] = {}
         self._cleanup: Cleanup | None = None
+        self._one_at_a_time = threading.Lock()
         self._ports = {name: free_port() for name in (GATEWAY, *sessions)}
         self._ports[DASHBOARD] = _dashboard_port()
         self.token: str | None = secrets.token_urlsafe(32)
@@ -182,9 +184,10 @@ class ServiceContainers:
     def _compose(self, *words: str) -> str:
         assert self._engine is not None
         holding = () if self._cleanup is None else self._cleanup.held
-        return self._engine.compose_call(
-            *self._place, *words, settings=self._settings, within=BUILD_SECONDS, holding=holding
-        )
+        with self._one_at_a_time:  # a command that nobody waits for any more goes on: what it makes is to be removed
+            return self._engine.compose_call(
+                *self._place, *words, settings=self._settings, within=BUILD_SECONDS, holding=holding
+            )
 
 
 def _dashboard_port() -> int:

@@ -46,7 +46,8 @@ class Link:
         self._keep(asyncio.create_task(pieces.run()))
 
         async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await pieces.carry(next(self._numbers), reader, writer)
+            with contextlib.suppress(asyncio.CancelledError):  # at the end of the loop, of which asyncio would complain
+                await pieces.carry(next(self._numbers), reader, writer)
 
         self._server = await asyncio.start_server(carry, sock=self._socket)
 

@@ -1,7 +1,7 @@
 """Carries connections between our machine and the runtime, over the standard streams of a command in the sender.
 
 A piece is the number of its connection and its length, four bytes each, and then its bytes. A piece of no bytes is the
-end of its connection; a number higher than all before it opens one. `python3 relay.py HOST PORT` is the far side, and
+end of its connection; a number that was not heard before opens one. `python3 relay.py HOST PORT` is the far side, and
 needs nothing but Python; `link` is the near side.
 """
 
@@ -26,7 +26,7 @@ class Pieces:
         self._writer = writer
         self._connect = connect
         self._open: dict[int, asyncio.Queue[bytes]] = {}
-        self._newest = 0
+        self._heard: set[int] = set()
         self._pumps: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -35,8 +35,8 @@ class Pieces:
             while True:
                 number, length = HEAD.unpack(await self._reader.readexactly(HEAD.size))
                 piece = await self._reader.readexactly(length)
-                if number > self._newest and self._connect is not None:
-                    self._newest = number  # what comes for a connection that has ended opens no second one
+                if number not in self._heard and self._connect is not None:
+                    self._heard.add(number)  # what comes for a connection that has ended opens no second one
                     self._keep(self._reach(number))
                 if number in self._open:
                     self._open[number].put_nowait(piece)

@@ -4,12 +4,14 @@ import asyncio
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from holdfast.core import strict_json
 from holdfast.core.redact import redact, redact_file
 from holdfast.prove.targets.containers.cleanup import Cleanup
 from holdfast.prove.targets.containers.engine import ContainerEngine, EngineFailed, find_engine
@@ -26,6 +28,7 @@ NEVER = "0001-"
 """How the time begins at which a container ended that never ran."""
 LOOK_EVERY_SECONDS = 0.05
 DOWN = ("down", "--volumes", "--timeout", "0")
+ENVIRONMENT = "environment.json"
 COMPOSE_FILE = Path(__file__).with_name("compose.yml")
 Tell = Callable[[str], None]
 
@@ -63,7 +66,9 @@ class ContainerTarget:
         self._link = Link()
         self.url = f"http://{HOST}:{self._link.port}"
         self.workspace: Path | None = folder / "workspace"
-        self._project = f"holdfast-proof-{secrets.token_hex(4)}"
+        self._making = threading.Lock()
+        self._abandoned = False
+        self._project = ""
         self._engine: ContainerEngine | None = None
         self._settings: dict[str, str] = {}
         self._secret: Path | None = None
@@ -130,11 +135,13 @@ class ContainerTarget:
 
     def abandon(self) -> None:
         """Keep its log and its data, and remove the containers, the network and the volumes."""
+        self._abandoned = True
         self._link.close()
-        self._remove()
+        with self._making:
+            self._remove()
 
     def _remove(self) -> None:
-        if self._engine is None:
+        if self._engine is None or self._cleanup is None or self._secret is None:
             return
         if self._runtime:
             with suppress(EngineFailed):
@@ -147,36 +154,43 @@ class ContainerTarget:
         try:
             self._compose(*DOWN)
         except EngineFailed as error:
-            self._tell(f"what was started could not be removed: {error.message}")
-        if self._secret is not None:
+            self._tell(f"what was started could not be removed, which is tried again at the end: {error.message}")
+        else:
             shutil.rmtree(self._secret, ignore_errors=True)
-        if self._cleanup is not None:
             self._cleanup.call_off()
-        self._engine, self._runtime, self._cleanup = None, "", None
+            self._cleanup = None
+        self._engine, self._runtime = None, ""
 
     def _prepare(self) -> None:
-        """The sender, running, and the runtime, which has yet to be started."""
-        self._remove()  # what a start left that came to nothing
-        self._engine = find_engine()
+        """The sender, running, and the runtime, which has yet to be started; nothing once it was abandoned."""
+        with self._making:
+            self._remove()  # what a start left that came to nothing
+        engine = find_engine()
         self._tell("preparing the sender of the envelopes; the first time takes a minute")
-        sender = sender_image(self._engine)
+        sender = sender_image(engine)
+        with self._making:  # whoever is told to stop meanwhile goes on, and this thread does, too
+            if not self._abandoned:
+                self._make(engine, sender)
+
+    def _make(self, engine: ContainerEngine, sender: str) -> None:
+        self._engine = engine
+        self._project = f"holdfast-proof-{secrets.token_hex(4)}"
         workspace = self._folder / "workspace"
         workspace.mkdir(exist_ok=True)
         workspace.chmod(0o777)  # the runtime is another user
         # Compose asks for it each time, and it is no evidence.
         self._secret = secret = Path(tempfile.mkdtemp(prefix="holdfast-proof-"))
-        environment = secret / "environment"
-        environment.write_text("".join(f"{name}={value}\n" for name, value in self._environment.items()))
         self._settings = {
             "HOLDFAST_PROOF_IMAGE": self.name,
             "HOLDFAST_PROOF_SENDER": sender,
-            "HOLDFAST_PROOF_ENVIRONMENT": str(environment),
             "HOLDFAST_PROOF_WORKSPACE": str(workspace),
         }
-        self._cleanup = Cleanup((*self._engine.compose, *self._place, *DOWN), self._settings, secret)
+        self._cleanup = Cleanup((*engine.compose, *self._place, *DOWN), self._settings, secret)
+        told = {name: value.replace("$", "$$") for name, value in self._environment.items()}  # compose would expand it
+        (secret / ENVIRONMENT).write_bytes(strict_json.dump({"services": {"runtime": {"environment": told}}}))
         self._tell(f"starting a container of {redact(self.name)}")
         self._compose("up", "--no-start", within=600.0)
-        self._sender, self._runtime = (self._engine.container(self._project, name) for name in ("sender", "runtime"))
+        self._sender, self._runtime = (engine.container(self._project, name) for name in ("sender", "runtime"))
         self._call("start", self._sender)
         self._look_for_workspace(workspace)
 
@@ -244,7 +258,8 @@ class ContainerTarget:
 
     @property
     def _place(self) -> tuple[str, ...]:
-        return ("--project-name", self._project, "--file", str(COMPOSE_FILE))
+        assert self._secret is not None
+        return ("--project-name", self._project, "--file", str(COMPOSE_FILE), "--file", str(self._secret / ENVIRONMENT))
 
     def _compose(self, *words: str, within: float = 120.0) -> str:
         assert self._engine is not None

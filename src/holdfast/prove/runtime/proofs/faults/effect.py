@@ -12,6 +12,7 @@ from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
+from holdfast.prove.runtime.workspace import NO_EFFECT_SEEN
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SECONDS = 3
@@ -93,7 +94,7 @@ def check(history: History, facts: Facts) -> Finding:
             expected=f"the line {before.line} in {before.path}",
             got="no such file" if before.count is None else "the file without the line",
             curl=accepted.curl,
-            hint="the target needs a tool that writes files, and --workspace must be the folder it works in",
+            hint=NO_EFFECT_SEEN,
         )
     if not _caught(history):
         return never_caught(accepted, history.look("see it running"), SECONDS)

@@ -7,6 +7,7 @@ from holdfast.prove.runtime.facts import Facts
 from holdfast.prove.runtime.history import History
 from holdfast.prove.runtime.proof import Proof
 from holdfast.prove.runtime.stage import Stage
+from holdfast.prove.runtime.workspace import NO_EFFECT_SEEN
 from holdfast.prove.verdict import Finding, disproven, inconclusive, proven
 
 SECONDS = 2
@@ -82,7 +83,7 @@ def _often(history: History) -> Finding | None:
             expected=f"the line {seen.line} in {seen.path}",
             got="no such file" if seen.count is None else "the file without the line",
             curl=accepted.curl,
-            hint="the target needs a tool that writes files, and --workspace must be the folder it works in",
+            hint=NO_EFFECT_SEEN,
         )
     return None
 
