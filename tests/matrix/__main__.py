@@ -40,8 +40,8 @@ def write_page(docs: Path, names: list[str]) -> list[str]:
     judged = judgements(docs / "matrix.toml")
     templates = sorted({*names, *(template for template, _ in runs)})
     page = docs / "matrix.md"
-    page.write_text(put_into(page.read_text(), "matrix.svg", templates, runs, judged))
-    (docs / "matrix.svg").write_text(picture(templates, runs))
+    _replace(page, put_into(page.read_text(), "matrix.svg", templates, runs, judged))
+    _replace(docs / "matrix.svg", picture(templates, runs))
     unjudged = [
         f"not judged yet: {run.template}, {each.name} ({run.part})"
         for run in runs.values()
@@ -49,6 +49,13 @@ def write_page(docs: Path, names: list[str]) -> list[str]:
         if judgement_of(run, each, judged) is None
     ]
     return [*unjudged, *(f"judged, and not disproven: {place}" for place in needless(judged, runs.values()))]
+
+
+def _replace(file: Path, text: str) -> None:
+    """Whoever reads the file, and whoever is killed here, has all of the one text or all of the other."""
+    new = file.with_name(f"{file.name}.new")
+    new.write_text(text)
+    new.replace(file)
 
 
 def told(run: CellRun) -> str:
@@ -103,9 +110,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     given = [name.strip() for name in options.only.split(",") if name.strip()] or template_names()
     try:
-        templates = {found.name: found for found in map(find_template, given)}
+        found = [find_template(name) for name in given]
     except InvalidInput as wrong:
         parser.error(f"{wrong}; {wrong.hint}")
+    templates = {each.name: each for each in found}
+    if len(templates) < len(found):
+        parser.error("two of these templates have the same name, by which their results are known")
     faults = 0 if options.render else run_cells(options, templates)
     for line in write_page(options.docs, template_names()):
         say(line)

@@ -37,7 +37,7 @@ class Matrix:
 
     def template(self, name: str, agent: str) -> Path:
         folder = self.place / name
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "agent.py").write_text(agent)
         (folder / "requirements.txt").touch()
         return folder
@@ -110,6 +110,13 @@ def test_a_matrix_that_is_killed_goes_on_with_what_it_had_not_ended(matrix: Matr
 def test_a_template_that_there_is_not_is_named_before_anything_is_run(matrix: Matrix) -> None:
     code, said = matrix.run(Path("telepathy"))
     assert code == 2 and "there is no template 'telepathy'; one of" in said
+    assert not matrix.results.exists()
+
+
+def test_two_templates_of_one_name_are_refused(matrix: Matrix) -> None:
+    one, other = matrix.template("mine", HONEST), matrix.template("other/mine", HONEST)
+    code, said = matrix.run(one, other)
+    assert code == 2 and "have the same name" in said
     assert not matrix.results.exists()
 
 
