@@ -29,7 +29,10 @@ from holdfast import __version__
 from holdfast.cli.doctor import surroundings
 from holdfast.core.errors import ReadTimeout
 from holdfast.store import NewEvent, Store, open_store
+from holdfast.store.engine import Tx
 from holdfast.store.health import CHECKS, OPENING
+from holdfast.store.operators import duties
+from holdfast.store.operators.duties import Duty
 from holdfast.store.sqlite import SqliteEngine
 from holdfast.store.sqlite.process import this_process
 
@@ -329,6 +332,25 @@ def test_the_backup_that_doctor_asks_for_is_one_that_it_finds(data: Path) -> Non
     made.rename(made.with_name("holdfast-20200101T000000.000Z.backup"))
     assert "days old" in examine(data=data)["backups"]["reason"]
     assert examine(data=data)["backups"]["state"] == "warning"
+
+
+@pytest.mark.parametrize(("times", "state"), [(2, "warning"), (99, "unknown")])
+def test_a_look_that_is_overtaken_is_taken_again_and_leaves_the_others(
+    data: Path, monkeypatch: pytest.MonkeyPatch, times: int, state: str
+) -> None:
+    left, look = iter(range(times)), duties._look
+
+    def overtaken(tx: Tx, name: str) -> Duty:
+        found = look(tx, name)
+        if next(left, None) is not None:
+            change(data, "UPDATE sessions SET tenant = tenant")
+        return found
+
+    monkeypatch.setattr(duties, "_look", overtaken)
+    found = examine(data=data)
+    assert list(found) == CHECK_NAMES
+    assert found["backups"]["state"] == state
+    assert wrong(found) == {}
 
 
 def test_sessions_of_the_older_layout_that_are_not_here_are_imported(data: Path) -> None:

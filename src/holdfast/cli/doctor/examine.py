@@ -2,8 +2,9 @@
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from holdfast.cli.doctor import surroundings
@@ -11,7 +12,16 @@ from holdfast.cli.options import Location
 from holdfast.core import HoldfastError
 from holdfast.core.redact import redact
 from holdfast.core.store_file import sqlite_path
-from holdfast.store.health import Examination, HealthFinding, HealthState, findings, open_examination, refusal
+from holdfast.store.health import (
+    Examination,
+    HealthFinding,
+    HealthState,
+    findings,
+    open_examination,
+    patient,
+    refusal,
+    unknown,
+)
 
 
 async def examine(where: Location, *, fix: bool, said: Callable[[dict[str, Any]], None] | None) -> dict[str, Any]:
@@ -53,9 +63,9 @@ async def _all(where: Location) -> AsyncIterator[HealthFinding]:
         async with open_examination(where.store_url, options) as examined:
             async for finding in findings(examined):
                 yield finding
-            yield await surroundings.gateway(examined)
-            yield await surroundings.backups(where, options, examined)
-            yield await surroundings.legacy(where, options, examined)
+            yield await _of("gateway", partial(surroundings.gateway, examined))
+            yield await _of("backups", partial(surroundings.backups, where, options, examined))
+            yield await _of("legacy", partial(surroundings.legacy, where, options, examined))
     except HoldfastError as error:
         if examined is not None:
             raise
@@ -63,6 +73,14 @@ async def _all(where: Location) -> AsyncIterator[HealthFinding]:
             yield finding
         yield await surroundings.backups(where, options, None)
         yield await surroundings.legacy(where, options, None)
+
+
+async def _of(check: str, look: Callable[[], Awaitable[HealthFinding]]) -> HealthFinding:
+    """What a look at the surroundings finds; what cannot be seen is unknown, and leaves the rest as it is."""
+    try:
+        return await patient(look)
+    except HoldfastError as error:
+        return unknown(check, error.message, error.hint)
 
 
 def options_of(where: Location) -> str:

@@ -9,7 +9,7 @@ from holdfast.store.health.checks import CHECKS, Check
 from holdfast.store.health.examination import Examination, StoreServer
 from holdfast.store.health.files import LONG_LOG, close_to_others
 from holdfast.store.health.finding import HealthFinding, HealthState, failed, ok, unknown, warning
-from holdfast.store.health.opening import OPENING, findings, open_examination, refusal
+from holdfast.store.health.opening import OPENING, findings, open_examination, patient, refusal
 from holdfast.store.health.store_statistics import (
     KeptSession,
     StoreStatistics,
@@ -36,6 +36,7 @@ __all__ = [
     "missing_sessions",
     "ok",
     "open_examination",
+    "patient",
     "refusal",
     "statistics",
     "unknown",

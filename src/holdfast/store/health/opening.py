@@ -28,8 +28,8 @@ Result = TypeVar("Result")
 async def open_examination(url: str, options: str) -> AsyncIterator[Examination]:
     """A store, open for reading alone; a HoldfastError if it cannot be opened. `options` are those of a command that
     finds it."""
-    async with await _patient(lambda: open_store(url, read_only=True)) as store:
-        yield Examination(store, options, await _patient(lambda: server_of(store)))
+    async with await patient(lambda: open_store(url, read_only=True)) as store:
+        yield Examination(store, options, await patient(lambda: server_of(store)))
 
 
 async def findings(found: Examination) -> AsyncIterator[HealthFinding]:
@@ -40,14 +40,14 @@ async def findings(found: Examination) -> AsyncIterator[HealthFinding]:
     for check in CHECKS:
         if engine.name in check.engines:
             try:
-                yield await _patient(partial(check.run, found))
+                yield await patient(partial(check.run, found))
             except Corrupt as error:
                 yield failed(check.name, error.message, found.command("sessions verify"))
             except HoldfastError as error:
                 yield unknown(check.name, error.message, error.hint)
 
 
-async def _patient(look: Callable[[], Awaitable[Result]]) -> Result:
+async def patient(look: Callable[[], Awaitable[Result]]) -> Result:
     """What a look finds; it is begun anew if somebody begins to write to the store, or stops, meanwhile."""
     for _ in range(TRIES - 1):
         try:
