@@ -1,6 +1,7 @@
 """Opening a store to examine it, and what is known of one that cannot be opened."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,7 +18,8 @@ OPENING = ("engine", "schema")
 """What the opening itself tells."""
 NEWER = "install the Holdfast that wrote it: pip install --upgrade holdfast"
 DAMAGED = "holdfast db restore BACKUP --data NEW-FOLDER"
-TRIES = 5
+TRIES, PATIENCE_SECONDS = 5, 3.0
+"""How often a look is taken at least, and for how long: gateways that come and go overtake several."""
 PAUSE_SECONDS = 0.2
 UNREADABLE = "see whether it is there, and whether you may read it"
 
@@ -49,12 +51,15 @@ async def findings(found: Examination) -> AsyncIterator[HealthFinding]:
 
 async def patient(look: Callable[[], Awaitable[Result]]) -> Result:
     """What a look finds; it is begun anew if somebody begins to write to the store, or stops, meanwhile."""
-    for _ in range(TRIES - 1):
+    patient_until, taken = time.monotonic() + PATIENCE_SECONDS, 0
+    while True:
         try:
             return await look()
         except Busy:
-            await asyncio.sleep(PAUSE_SECONDS)
-    return await look()
+            taken += 1
+            if taken >= TRIES and time.monotonic() > patient_until:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 def refusal(error: HoldfastError, url: str, options: str) -> list[HealthFinding]:
