@@ -193,8 +193,16 @@ def test_a_name_that_there_is_not_lists_those_that_there_are(tmp_path: Path) -> 
     assert set(template_names()) == {path.parent.name for path in Path("templates").glob("*/agent.py")}
     with pytest.raises(InvalidInput, match=r"there is no template '\./nowhere'"):
         find_template("./nowhere")
-    with pytest.raises(InvalidInput, match=r"there is no template 'xxx"):
-        find_template("x" * 5_000)
+    for name in ("x" * 5_000, f"./{'x' * 5_000}"):
+        with pytest.raises(InvalidInput, match=r"there is no template '(\./)?xxx"):
+            find_template(name)
+
+
+def test_of_a_folder_that_is_no_template_it_is_told_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").touch()
+    with pytest.raises(InvalidInput) as refused:
+        find_template(str(tmp_path))
+    assert (refused.value.hint or "").endswith("and there is no requirements.txt")
 
 
 @pytest.mark.parametrize("more", [{"store": "sqlite:///x"}, {"url": "http://localhost:1"}, {"probe_command": "x"}])

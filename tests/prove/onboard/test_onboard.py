@@ -115,7 +115,10 @@ def test_other_jobs_of_a_gitlab_file_stay_as_they_are(template: Path) -> None:
     [
         ("stages: [build, deploy]\n", "build"),
         ("stages:\n  # in order\n  - 'prepare'\n  - roll-out # by hand\n", "prepare"),
-        ("stages:\n- build\n- test\n", None),
+        ("stages:\n\n- build\n- test\n", None),
+        ("stages: # in order\n  - 'roll out'\n  - \"build\"\n", "roll out"),
+        ("stages: [\n  build, # the image\n  deploy,\n]\n", "build"),
+        ("stages:\n" + " \n" * 20_000 + "- build\n", "build"),
         ("", None),
     ],
 )

@@ -5,9 +5,12 @@ The programs' venvs are those of `make apps`. `make chaos ARGS="service"` does t
 
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from tests.support.eventually import wait_until
 from tests.support.resumable import CHECKOUT
 from tests.support.service_runs import prove_service, wrong_in
 
@@ -56,6 +59,30 @@ def test_what_is_broken_on_purpose_is_seen_by_the_step_that_should_and_no_other(
     code, summary = prove_service(SEED, tmp_path, *options)
     assert code == 1
     assert [step["name"] for step in summary["proofs"] if step["verdict"] != "proven"] == [KINDS[kind].step]
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout
+
+
+def project_of(folder: Path) -> str:
+    """The compose project whose containers have something of this folder; empty as long as none runs."""
+    told = docker("ps", "--no-trunc", "--format", '{{.Label "com.docker.compose.project"}} {{.Mounts}}')
+    return next((line.split()[0] for line in told.splitlines() if str(folder) in line), "")
+
+
+def test_nothing_is_left_of_a_proof_in_containers_that_is_killed(tmp_path: Path) -> None:
+    need_engine()
+    words = ["prove", "service", "--checkout", str(CHECKOUT), "--artifacts", str(tmp_path), "--compose", *SLOW]
+    said = subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, "-m", "holdfast", *words], stdout=said, stderr=said) as prover:
+        while not (project := project_of(tmp_path)):
+            assert prover.poll() is None
+            time.sleep(0.1)
+        prover.kill()
+    ours = ("--quiet", "--filter", f"label=com.docker.compose.project={project}")
+    wait_until(lambda: not docker("container", "ls", "--all", *ours), pause=0.1)
+    wait_until(lambda: not docker("volume", "ls", *ours) + docker("network", "ls", *ours), pause=0.1)
 
 
 def test_the_whole_service_is_proven_in_containers(tmp_path: Path) -> None:

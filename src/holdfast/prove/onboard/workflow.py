@@ -1,5 +1,6 @@
 """What the workflow does: the same shell lines on every forge, and around them what each forge wants to read."""
 
+import json
 import re
 import textwrap
 
@@ -93,7 +94,7 @@ GITLAB = """\
     reports:
       junit: canary.xml
 """
-STAGES = re.compile(r"^stages:(?P<names>\s*\[[^\]]*\]|(?:\s*\n\s*-[^\n]*|\s*#[^\n]*)+)", re.MULTILINE)
+STAGES = re.compile(r"^stages:[ \t]*(?:\[(?P<line>[^\]]*)\]|(?P<lines>(?:#.*)?(?:\n[ \t]*(?:[-#].*)?)*))", re.MULTILINE)
 PYTEST = '''\
 """Does the runtime of this repository remember? The canaries of session continuity, by Holdfast's pytest plugin."""
 
@@ -116,16 +117,22 @@ def actions(dockerfile: str, requirement: str, *, upload: str) -> str:
 
 
 def gitlab(dockerfile: str, requirement: str, others: str) -> str:
-    """The job for GitLab, in a stage that there is, by what else is in its file."""
+    """The job for GitLab, in a stage that there is, by what else is in its file: a job that names none is in `test`."""
     stages = _stages(others)
-    stage = f"  stage: {stages[0]}\n" if stages and "test" not in stages else ""  # which it is in, if it says nothing
+    stage = f"  stage: {json.dumps(stages[0])}\n" if stages and "test" not in stages else ""
     return GITLAB.format(check=CHECK, stage=stage, kept=KEPT, version=__version__, **_steps(dockerfile, requirement, 6))
 
 
 def _stages(pipeline: str) -> list[str]:
     """The stages that a GitLab file names, if it does."""
     found = STAGES.search(pipeline)
-    return re.findall(r"[^\s,\[\]\"'-][^\s,\[\]\"']*", re.sub(r"#.*", "", found["names"])) if found else []
+    if found is None:
+        return []
+    if found["line"] is not None:
+        items = re.sub(r"#.*", "", found["line"]).split(",")
+    else:
+        items = re.findall(r"^[ \t]*-[ \t]+(.*?)(?:[ \t]#.*)?$", found["lines"], re.MULTILINE)
+    return [name for item in items if (name := item.strip().strip("\"'"))]
 
 
 def _steps(dockerfile: str, requirement: str, indent: int) -> dict[str, str]:

@@ -103,7 +103,7 @@ def find_template(given: str) -> Template:
             if (folder / AGENT).is_file() and (folder / REQUIREMENTS).is_file():
                 return Template(folder.resolve().name, folder.resolve())
     if os.sep in given:
-        missing = [name for name in (AGENT, REQUIREMENTS) if not (places[0] / name).is_file()]
+        missing = [name for name in (AGENT, REQUIREMENTS) if not os.path.isfile(places[0] / name)]  # noqa: PTH113
         hint = f"a template is a folder with {AGENT} and {REQUIREMENTS}, and there is no {' and no '.join(missing)}"
     else:
         hint = f"one of {', '.join(template_names())}, or a folder: ./my-template"
